@@ -1,0 +1,49 @@
+# The only ways to do things here. Every recipe builds the environment it needs.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types imports unit fixtures docs schemas bench clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	touch $@
+
+demo: $(VENV)/.ready       ## inspect and convert shipped checkpoints of several producers
+	$(BIN)/python docs/demo.py
+
+test: lint types imports unit   ## everything CI checks
+
+lint: $(VENV)/.ready       ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready      ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.ready    ## import-linter: the walls between rooms
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.ready       ## pytest
+	$(BIN)/python -m pytest
+
+fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
+	$(BIN)/python fixtures/build.py
+
+schemas: $(VENV)/.ready    ## rewrite schemas/ from the tables
+	$(BIN)/python -m eaglekit.cli.generate schemas
+
+docs: $(VENV)/.ready       ## rewrite the generated pages of docs/
+	$(BIN)/python -m eaglekit.cli.generate docs
+
+bench: $(VENV)/.ready      ## conversion against cp, side by side (needs 8 GB of disk)
+	$(BIN)/python benchmarks/convert.py
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

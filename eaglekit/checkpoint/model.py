@@ -1,0 +1,93 @@
+"""`Checkpoint`: the raw config as read, and one table over all shards. Opening one reads headers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+ITEM_BITS: Mapping[str, int] = {
+    "BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4,
+    "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
+    "I32": 32, "U32": 32, "F32": 32,
+    "I64": 64, "U64": 64, "F64": 64, "C64": 64,
+}  # fmt: skip
+"""safetensors dtype name -> bits per element (safetensors/src/tensor.rs, enum Dtype)."""
+
+FLOATS = frozenset({"F16", "BF16", "F32", "F64"})
+"""Dtypes a drafter's weights may have without quantisation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor as it lies on disk: nothing is loaded."""
+
+    name: str
+    dtype: str
+    """A safetensors dtype name, a key of `ITEM_BITS`."""
+    shape: tuple[int, ...]
+    file: str
+    """Path inside the folder, POSIX, never absolute, never with `..`."""
+    start: int
+    """Absolute offset of the first byte in `file`."""
+    end: int
+    """Absolute offset one past the last byte. For a strided tensor: of the storage it walks over."""
+    strides: tuple[int, ...] | None = None
+    """Elements to step per axis, only for a tensor that does not lie contiguously (pickles); else None."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the tensor when written contiguously."""
+        return prod(self.shape) * ITEM_BITS[self.dtype] // 8
+
+
+class Source(Protocol):
+    """A folder of files wherever it lies. Reads byte ranges; knows nothing of their meaning."""
+
+    label: str
+    """The folder or Hub id as the user wrote it, for messages."""
+
+    def identity(self) -> Mapping[str, str]:
+        """What may be published about where this came from: kind, and for the Hub repo and commit. Never a path."""
+
+    def files(self) -> Mapping[str, int]:
+        """Every regular file of the folder: POSIX path -> size in bytes."""
+
+    def read(self, file: str, start: int, end: int) -> bytes:
+        """The bytes [start, end) of `file`. Raises `Refusal` when the file is shorter."""
+
+    def local_path(self, file: str) -> Path | None:
+        """Where `file` lies on this machine, or None when it is remote."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder with a config and tensors, described; opening it read headers only."""
+
+    source: Source
+    config: Mapping[str, Any]
+    """config.json as read: a JSON object, not yet understood."""
+    tensors: Mapping[str, Tensor]
+    """Name -> tensor, sorted by name, over all shards."""
+    metadata: Mapping[str, str]
+    """`__metadata__` of the safetensors files, merged (a key with two values is a finding)."""
+    layout: str
+    """`single`, `sharded` or `pickle`."""
+    weight_files: tuple[str, ...]
+    """The files the tensors lie in, sorted."""
+    extra_files: Mapping[str, int] = field(default_factory=dict)
+    """Other files of the folder: path -> size in bytes (tokenizer, generation config, README, ...)."""
+
+    def read(self, name: str) -> bytes:
+        """The whole contiguous bytes of one small tensor. Raises `Refusal` above 64 MiB: big ones are streamed."""
+        raise NotImplementedError
+
+    def chunks(self, name: str, *, size_bytes: int = 8 << 20) -> Iterator[bytes]:
+        """The contiguous bytes of one tensor, in order, in pieces of at most about `size_bytes`."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> str:
+        """`sha256:...` over the config bytes, every header byte, and name, size and mtime of every weight file."""
+        raise NotImplementedError

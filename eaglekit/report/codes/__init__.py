@@ -1,0 +1,24 @@
+"""Every finding code with its story; one module per room that raises it. `eaglekit explain CODE` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from eaglekit.report.codes import checkpoint, command, dialects, drafter, engines, plan
+from eaglekit.report.model import Code
+
+
+def _collect(*groups: tuple[Code, ...]) -> Mapping[str, Code]:
+    codes: dict[str, Code] = {}
+    for code in (code for group in groups for code in group):
+        if code.name in codes:
+            raise ValueError(f"finding code {code.name!r} is defined twice")
+        codes[code.name] = code
+    return MappingProxyType(codes)
+
+
+CODES: Mapping[str, Code] = _collect(
+    checkpoint.CODES, drafter.CODES, dialects.CODES, engines.CODES, plan.CODES, command.CODES
+)
+"""Finding code -> its story."""

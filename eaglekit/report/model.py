@@ -1,0 +1,177 @@
+"""One model for everything eaglekit says: a `Report`. Terminal, JSON and Markdown are renderings of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+SCHEMA = "eaglekit/report/1"
+
+
+class Severity(str, Enum):
+    """How much a finding weighs: an error refuses, a warning is for the reader to judge, a note explains."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The story behind a kind of finding; what `eaglekit explain` prints."""
+
+    name: str
+    """Kebab-case words, stable for ever: users write them into scripts."""
+    severity: Severity
+    """The severity of a finding that does not say its own."""
+    title: str
+    """One line: what is the matter."""
+    story: str
+    """Why it matters, and what happens in an engine when nobody notices."""
+    remedy: str
+    """What to do."""
+    sources: tuple[str, ...] = ()
+    """Public threads or source files that show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One observation: what, where, got, expected, what to do next."""
+
+    code: str
+    message: str
+    """One sentence of fact, no advice; names the tensor, key or file."""
+    place: str = ""
+    got: str = ""
+    expected: str = ""
+    hint: str = ""
+    """One sentence of advice; the next command where there is one."""
+    severity: Severity | None = None
+    """None means the severity of its code."""
+
+    def __post_init__(self) -> None:
+        from eaglekit.report.codes import CODES
+
+        if self.code not in CODES:
+            raise KeyError(f"finding code {self.code!r} has no entry in eaglekit.report.codes")
+        if self.severity is None:
+            object.__setattr__(self, "severity", CODES[self.code].severity)
+
+    def as_json(self) -> dict[str, str]:
+        """The finding as a flat JSON object; empty fields are left out."""
+        assert self.severity is not None  # noqa: S101 - set in __post_init__
+        pairs = {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "place": self.place,
+            "got": self.got,
+            "expected": self.expected,
+            "hint": self.hint,
+        }
+        return {key: value for key, value in pairs.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something known, and how it is known."""
+
+    name: str
+    value: Any
+    """A JSON value."""
+    origin: str = ""
+    """`read: ...`, `derived: ...`, `given: ...` or `rule: ...`, then the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measured number with its unit."""
+
+    name: str
+    value: float
+    unit: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows people look at: tensors, plan steps, engine readings."""
+
+    name: str
+    """Kebab-case; the key in JSON."""
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """One object per row, keyed by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Facts, findings, tables and measurements about one subject."""
+
+    command: str
+    subject: str
+    facts: tuple[Fact, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    tables: tuple[Table, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """What the command made, if anything: paths, digests, plans."""
+
+    @property
+    def ok(self) -> bool:
+        """True when no finding is an error."""
+        return not self.errors
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that refuse."""
+        return self.of(Severity.ERROR)
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """The findings of one severity, in the order they were made."""
+        return tuple(finding for finding in self.findings if finding.severity is severity)
+
+    def with_findings(self, findings: Iterable[Finding]) -> Report:
+        """This report with `findings` added behind its own."""
+        return replace(self, findings=(*self.findings, *findings))
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that `--json` prints; schema `schemas/report.json`."""
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "command": self.command,
+            "subject": self.subject,
+            "facts": {fact.name: {"value": fact.value, "origin": fact.origin} for fact in self.facts},
+            "findings": [finding.as_json() for finding in self.findings],
+            "tables": {table.name: table.as_json() for table in self.tables},
+            "measurements": [
+                {"name": m.name, "value": m.value, "unit": m.unit, "note": m.note} for m in self.measurements
+            ],
+            "result": dict(self.result),
+        }
+
+
+class Refusal(Exception):  # noqa: N818 - a refusal is a report, not a programming error
+    """Raised when eaglekit will not go on. Carries every finding, gathered, never only the first."""
+
+    def __init__(self, *findings: Finding, report: Report | None = None) -> None:
+        self.report = (report or Report(command="", subject="")).with_findings(findings)
+        super().__init__("; ".join(f"{f.code}: {f.message}" for f in self.report.errors))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every finding of the refused work."""
+        return self.report.findings
+
+
+def refuse_if(findings: Sequence[Finding]) -> None:
+    """Raise `Refusal` with all of `findings` when any of them is an error."""
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise Refusal(*findings)
