@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from eaglekit.report.codes import checkpoint, command, dialects, drafter, engines, plan
+from eaglekit.report.codes import checkpoint, command, dialects, drafter, engines, hub, plan
 from eaglekit.report.model import Code
 
 
@@ -19,6 +19,6 @@ def _collect(*groups: tuple[Code, ...]) -> Mapping[str, Code]:
 
 
 CODES: Mapping[str, Code] = _collect(
-    checkpoint.CODES, drafter.CODES, dialects.CODES, engines.CODES, plan.CODES, command.CODES
+    checkpoint.CODES, hub.CODES, drafter.CODES, dialects.CODES, engines.CODES, plan.CODES, command.CODES
 )
 """Finding code -> its story."""
