@@ -15,9 +15,9 @@ CODES: tuple[Code, ...] = (
         "hub-id-invalid",
         ERROR,
         "This is neither a folder nor a Hub id",
-        "A checkpoint is given as a folder or as ORG/NAME with an optional @REVISION. A folder that exists always wins; "
-        "whatever starts with `./`, `/`, `~` or holds a backslash is taken for a folder and never sent to the Hub. "
-        "The rest must be a name the Hub could have given: other text would only come back as 'not found'.",
+        "A checkpoint is given as a folder or as ORG/NAME with an optional @REVISION. A folder that exists always "
+        "wins; whatever starts with `./`, `/`, `~` or holds a backslash is taken for a folder and never sent to the "
+        "Hub. The rest must be a name the Hub could have given: other text would only come back as 'not found'.",
         "Write ./NAME for a folder, or ORG/NAME as it stands at the top of the model's page.",
         ("https://github.com/huggingface/huggingface_hub/blob/main/src/huggingface_hub/utils/_validators.py",),
     ),
@@ -25,9 +25,9 @@ CODES: tuple[Code, ...] = (
         "hub-repository-not-found",
         ERROR,
         "The Hub shows no such model",
-        "To somebody who may not see it, the Hub answers for a private model what it answers for a missing one, so that "
-        "private names are not betrayed. A wrong spelling, a missing token and a token of the wrong account look alike. "
-        "A folder whose name has one slash and does not exist is looked up as a Hub id too.",
+        "To somebody who may not see it, the Hub answers for a private model what it answers for a missing one, so "
+        "that private names are not betrayed. A wrong spelling, a missing token and a token of the wrong account "
+        "look alike. A folder whose name has one slash and does not exist is looked up as a Hub id too.",
         "Check the spelling; log in with `hf auth login`, and see with `hf auth whoami` which account that was.",
         (CLIENT, "https://github.com/huggingface/huggingface_hub/issues/2002"),
     ),
@@ -45,7 +45,8 @@ CODES: tuple[Code, ...] = (
         "hub-repository-disabled",
         ERROR,
         "The Hub has closed this model",
-        "The Hub can close a repository, for a licence claim or for malicious files. Its files are served to nobody then.",
+        "The Hub can close a repository, for a licence claim or for malicious files. Its files are served to nobody "
+        "then.",
         "Ask its owner for another place, or use a copy you already have and trust.",
         (CLIENT,),
     ),
@@ -53,8 +54,9 @@ CODES: tuple[Code, ...] = (
         "hub-revision-not-found",
         ERROR,
         "The model has no such branch, tag or commit",
-        "Branches disappear when a pull request is merged, commits when a history is squashed. eaglekit reads one commit "
-        "and nothing else: falling back to `main` would describe other weights than those that were asked for.",
+        "Branches disappear when a pull request is merged, commits when a history is squashed. eaglekit reads one "
+        "commit and nothing else: falling back to `main` would describe other weights than those that were asked "
+        "for.",
         "Look at the branches, tags and commits on the model's page; a pull request is written refs/pr/NUMBER.",
         (CLIENT, "https://github.com/huggingface/huggingface_hub/issues/2602"),
     ),
@@ -81,7 +83,8 @@ CODES: tuple[Code, ...] = (
         ERROR,
         "The Hub does not know this token",
         "A token that was revoked, has run out or belongs to another Hub is refused even for public models. "
-        "HF_TOKEN in the environment wins over the token that `hf auth login` saved, which is how an old one comes back.",
+        "HF_TOKEN in the environment wins over the token that `hf auth login` saved, which is how an old one comes "
+        "back.",
         "See where the token comes from (`hf auth whoami`, then HF_TOKEN), and log in again with `hf auth login`.",
         (TOKENS, ENVIRONMENT),
     ),
@@ -89,8 +92,8 @@ CODES: tuple[Code, ...] = (
         "hub-token-malformed",
         ERROR,
         "The token holds characters that no token has",
-        "A token is plain ASCII without spaces. One pasted with a line break, quotation marks or a missing glyph cannot "
-        "be sent, and the error of the HTTP library would show it in full; so eaglekit stops before.",
+        "A token is plain ASCII without spaces. One pasted with a line break, quotation marks or a missing glyph "
+        "cannot be sent, and the error of the HTTP library would show it in full; so eaglekit stops before.",
         "Set HF_TOKEN anew, or run `hf auth login`; the value is not shown here.",
         (TOKENS,),
     ),
@@ -107,8 +110,9 @@ CODES: tuple[Code, ...] = (
         "hub-unreachable",
         ERROR,
         "The Hub cannot be reached",
-        "No connection came about, or no answer in time, after several tries. Behind a company's proxy the usual causes "
-        "are a missing HTTPS_PROXY and a certificate that Python does not know; with a mirror, a wrong HF_ENDPOINT.",
+        "No connection came about, or no answer in time, after several tries. Behind a company's proxy the usual "
+        "causes are a missing HTTPS_PROXY and a certificate that Python does not know; with a mirror, a wrong "
+        "HF_ENDPOINT.",
         "Check the connection, HTTPS_PROXY and HF_ENDPOINT; HF_HUB_DOWNLOAD_TIMEOUT makes a slow line wait longer.",
         (ENVIRONMENT,),
     ),
@@ -116,8 +120,8 @@ CODES: tuple[Code, ...] = (
         "hub-rate-limited",
         ERROR,
         "The Hub asks to slow down",
-        "Too many requests were sent from this account or address; anonymous ones share one small allowance. The pauses "
-        "that the Hub asked for were kept and did not suffice.",
+        "Too many requests were sent from this account or address; anonymous ones share one small allowance. The "
+        "pauses that the Hub asked for were kept and did not suffice.",
         "Wait some minutes; log in with `hf auth login`, which raises the limit.",
         (
             "https://huggingface.co/docs/hub/rate-limits",
@@ -140,7 +144,8 @@ CODES: tuple[Code, ...] = (
         "Bytes of another range, another file size than listed, another commit than asked for, a listing that is no "
         "listing: behind this stands a proxy or a mirror that does not do what the Hub does. Reading on would describe "
         "weights by bytes that belong to something else.",
-        "Run the command again without the proxy or mirror (unset HF_ENDPOINT), or download the model and give the folder.",
+        "Run the command again without the proxy or mirror (unset HF_ENDPOINT), or download the model and give the "
+        "folder.",
         ("https://www.rfc-editor.org/rfc/rfc9110#name-range-requests",),
     ),
     Code(
@@ -157,15 +162,17 @@ CODES: tuple[Code, ...] = (
         ERROR,
         "The connection kept breaking off",
         "The transfer was taken up again where it had stopped, several times, and broke off each time.",
-        "Run the command again; if it stays so, download the model with `hf download`, which resumes, and give the folder.",
+        "Run the command again; if it stays so, download the model with `hf download`, which resumes, and give the "
+        "folder.",
         ("https://github.com/huggingface/huggingface_hub/issues/3747",),
     ),
     Code(
         "hub-download-failed",
         ERROR,
         "A file could not be written to the Hugging Face cache",
-        "Files are fetched into the cache that all Hugging Face tools share (HF_HOME, HF_HUB_CACHE). A full disk, a quota "
-        "or a cache that belongs to another user stops the download; what had arrived stays and is used next time.",
+        "Files are fetched into the cache that all Hugging Face tools share (HF_HOME, HF_HUB_CACHE). A full disk, a "
+        "quota or a cache that belongs to another user stops the download; what had arrived stays and is used next "
+        "time.",
         "Free space or point HF_HOME to a disk that has some, then run the command again.",
         (ENVIRONMENT,),
     ),
