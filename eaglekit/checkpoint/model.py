@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
+from eaglekit.checkpoint.gathering import gather
+from eaglekit.report import Finding, Refusal
+
+READ_LIMIT = 64 << 20
+"""Largest tensor `Checkpoint.read` takes into memory, in bytes."""
+
 ITEM_BITS: Mapping[str, int] = {
-    "BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4,
+    "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8,
+    "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
     "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
     "I32": 32, "U32": 32, "F32": 32,
-    "I64": 64, "U64": 64, "F64": 64, "C64": 64,
+    "C64": 64, "F64": 64, "I64": 64, "U64": 64,
 }  # fmt: skip
-"""safetensors dtype name -> bits per element (safetensors/src/tensor.rs, enum Dtype)."""
+"""safetensors dtype name -> bits per element, in the order of the library's enum: its writer sorts backwards by it."""
 
 FLOATS = frozenset({"F16", "BF16", "F32", "F64"})
 """Dtypes a drafter's weights may have without quantisation."""
@@ -38,9 +47,14 @@ class Tensor:
     """Elements to step per axis, only for a tensor that does not lie contiguously (pickles); else None."""
 
     @property
+    def item_bits(self) -> int:
+        """Bits of one element."""
+        return ITEM_BITS[self.dtype]
+
+    @property
     def size_bytes(self) -> int:
         """Bytes of the tensor when written contiguously."""
-        return prod(self.shape) * ITEM_BITS[self.dtype] // 8
+        return prod(self.shape) * self.item_bits // 8
 
 
 class Source(Protocol):
@@ -80,14 +94,40 @@ class Checkpoint:
     extra_files: Mapping[str, int] = field(default_factory=dict)
     """Other files of the folder: path -> size in bytes (tokenizer, generation config, README, ...)."""
 
+    findings: tuple[Finding, ...] = ()
+    """Warnings made while opening: the checkpoint can be read, and somebody should know."""
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    """What `fingerprint` stands on: digests of the config and the headers, sizes and times of the weight files."""
+
     def read(self, name: str) -> bytes:
         """The whole contiguous bytes of one small tensor. Raises `Refusal` above 64 MiB: big ones are streamed."""
-        raise NotImplementedError
+        size_bytes = self.tensors[name].size_bytes
+        if size_bytes > READ_LIMIT:
+            raise Refusal(
+                Finding(
+                    "tensor-too-large",
+                    f"{name!r} has {size_bytes} bytes; at most {READ_LIMIT} are held in memory.",
+                    place=name,
+                    got=f"{size_bytes} bytes",
+                    expected=f"at most {READ_LIMIT} bytes",
+                    hint="A tensor in this role should be small: check its shape with `eaglekit inspect`.",
+                )
+            )
+        return b"".join(self.chunks(name, size_bytes=READ_LIMIT))
 
     def chunks(self, name: str, *, size_bytes: int = 8 << 20) -> Iterator[bytes]:
-        """The contiguous bytes of one tensor, in order, in pieces of at most about `size_bytes`."""
-        raise NotImplementedError
+        """The contiguous bytes of one tensor, in order, in pieces of at most about `size_bytes`.
+
+        Memory stays constant: a few times `size_bytes`, whatever the tensor's size or strides.
+        """
+        tensor = self.tensors[name]
+        if tensor.strides is not None:
+            yield from gather(lambda start, end: self.source.read(tensor.file, start, end), tensor, size_bytes)
+            return
+        for start in range(tensor.start, tensor.end, size_bytes):
+            yield self.source.read(tensor.file, start, min(start + size_bytes, tensor.end))
 
     def fingerprint(self) -> str:
         """`sha256:...` over the config bytes, every header byte, and name, size and mtime of every weight file."""
-        raise NotImplementedError
+        text = json.dumps(dict(sorted(self.evidence.items())), ensure_ascii=True)
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

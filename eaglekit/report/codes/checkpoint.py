@@ -6,4 +6,324 @@ from eaglekit.report.model import Code, Severity
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
-CODES: tuple[Code, ...] = ()
+FOLDER: tuple[Code, ...] = (
+    Code(
+        "folder-missing",
+        ERROR,
+        "There is no such folder",
+        "A path that does not exist and looks like `org/name` may have been meant as a Hub id; loaders of this field "
+        "report both cases as the same missing checkpoint, and people search in the wrong place.",
+        "Check the path, or download the Hub repository.",
+    ),
+    Code(
+        "not-a-folder",
+        ERROR,
+        "A checkpoint is a folder",
+        "A weight file alone does not say its head count, rope or layer ids. Reading it without its config means "
+        "guessing them.",
+        "Give the folder in which config.json and the weights lie.",
+    ),
+    Code(
+        "folder-too-large",
+        ERROR,
+        "The folder holds far more than a checkpoint",
+        "A home or run folder given by mistake would be listed, fingerprinted and, on push, uploaded.",
+        "Give the folder that holds config.json itself.",
+    ),
+    Code(
+        "file-missing",
+        ERROR,
+        "A file that is needed is absent",
+        "A partial download or a copy without side files leaves a folder that opens in some tools and not in others.",
+        "Download or copy the folder again.",
+    ),
+    Code(
+        "file-unreadable",
+        ERROR,
+        "The system does not let this file be opened",
+        "Usually a file written by a container that ran as another user.",
+        "Change owner or permissions of the file and run the command again.",
+    ),
+    Code(
+        "special-file",
+        ERROR,
+        "Something in the folder is not a regular file",
+        "Opening a named pipe waits for ever, opening a device can do anything. Neither is part of a model.",
+        "Remove it from the folder.",
+    ),
+    Code(
+        "link-leaves-folder",
+        ERROR,
+        "A link leads out of the folder",
+        "A link to a place outside reads, and on push publishes, a file that the checkpoint's producer does not own. "
+        "The one exception is the Hugging Face cache, where every file is a link to a blob of the same repository.",
+        "Replace the link by the file it leads to.",
+        ("huggingface_hub: the cache-system page of its documentation",),
+    ),
+    Code(
+        "broken-link",
+        ERROR,
+        "A link leads nowhere",
+        "In the Hugging Face cache this is what an interrupted download or a cleaned blob folder leaves behind.",
+        "Run `hf download` for the repository again.",
+    ),
+    Code(
+        "file-truncated",
+        ERROR,
+        "A file is shorter than it says",
+        "An interrupted transfer keeps the header and loses the end. The safetensors library reports it as "
+        "MetadataIncompleteBuffer, which does not say how much is missing.",
+        "Download or copy the file again and compare its size with the one at its source.",
+        ("https://github.com/PersuGPT/PersuGPT.github.io/issues/2",),
+    ),
+    Code(
+        "file-appended",
+        ERROR,
+        "A file is longer than it says",
+        "Bytes behind the last tensor belong to no tensor. The safetensors library refuses them; readers with their "
+        "own parser do not, and a file that means two things can carry anything.",
+        "Get the file again from its producer.",
+        ("https://github.com/Comfy-Org/ComfyUI/issues/15602",),
+    ),
+)
+
+DOCUMENTS: tuple[Code, ...] = (
+    Code(
+        "config-missing",
+        ERROR,
+        "There is no config.json",
+        "Without a config, sizes and switches would have to be guessed; raw trainer states (`.pt`, FSDP shards) look "
+        "like this before they are exported.",
+        "Export the checkpoint with its trainer's own tool, or give the folder that has the config.",
+    ),
+    Code(
+        "json-too-large",
+        ERROR,
+        "A JSON file is too large to be what its name says",
+        "Configs are kilobytes. A tokenizer or an index saved under the name config.json is megabytes.",
+        "Look at what was saved under this name.",
+    ),
+    Code(
+        "json-encoding",
+        ERROR,
+        "A JSON file is not plain UTF-8",
+        "Some readers skip a byte order mark, others fail on it; other encodings fail in the engine with a message "
+        "about position 0.",
+        "Save the file as UTF-8 without a byte order mark.",
+        ("RFC 8259, section 8.1",),
+    ),
+    Code(
+        "json-invalid",
+        ERROR,
+        "A JSON file cannot be parsed",
+        "Hand-edited configs keep trailing commas and comments; half-written ones end in the middle.",
+        "Mend the line that the message names.",
+    ),
+    Code(
+        "json-not-an-object",
+        ERROR,
+        "A JSON file holds something other than an object",
+        "A list or a string is valid JSON and no config; loaders fail later, in code that looks up a key.",
+        "Put the config's own object into the file.",
+    ),
+    Code(
+        "json-duplicate-key",
+        ERROR,
+        "A key stands twice in one object",
+        "Most readers take the last value, some the first, and nobody reports it: two engines then serve two models "
+        "from one file.",
+        "Keep the line that is meant.",
+        ("RFC 8259, section 4",),
+    ),
+    Code(
+        "json-number",
+        ERROR,
+        "A number that JSON readers do not agree on",
+        "Python writes NaN and Infinity into configs; strict readers refuse the whole file, and integers beyond 64 "
+        "bits are rounded or refused.",
+        "Write the number the model was trained with.",
+        ("RFC 8259, section 6",),
+    ),
+    Code(
+        "json-too-deep",
+        ERROR,
+        "A JSON file nests absurdly deep",
+        "No config does; a parser that recurses can be crashed by it.",
+        "Get the file again from its producer.",
+    ),
+)
+
+HEADERS: tuple[Code, ...] = (
+    Code(
+        "weights-missing",
+        ERROR,
+        "There are no weights to read",
+        "Servers that find no weights may start with random ones; the text stays right, and every draft is rejected.",
+        "Download or export the weights.",
+    ),
+    Code(
+        "weights-not-downloaded",
+        ERROR,
+        "The weight file is a Git LFS pointer",
+        "A clone without LFS leaves a text file of some 130 bytes under the name of the weights. Loaders report "
+        "HeaderTooLarge, which nobody connects with the missing download.",
+        "`git lfs pull` in the clone, or `hf download`.",
+        ("https://github.com/microsoft/OmniParser/issues/34",),
+    ),
+    Code(
+        "gguf-unsupported",
+        ERROR,
+        "GGUF files are not read",
+        "GGUF is what llama.cpp converts a checkpoint into: tensors are renamed, ids made absolute, weights often "
+        "quantised. Going back is not exact.",
+        "Give the checkpoint that the GGUF file was converted from.",
+    ),
+    Code(
+        "several-weight-files",
+        ERROR,
+        "Several weight files and no index",
+        "Engines load every file they find, in an order of their own; a stray file of another precision or release "
+        "then overwrites the right tensors.",
+        "Remove what is not meant, or add the index.",
+        ("https://github.com/Blaizzy/mlx-vlm/pull/1464",),
+    ),
+    Code(
+        "two-weight-formats",
+        WARNING,
+        "Both safetensors and a pickle hold weights",
+        "The original EAGLE code tries pytorch_model.bin first, every server takes safetensors: after a retraining "
+        "that updated one of them, they serve different models. eaglekit reads the safetensors.",
+        "Delete the pickle.",
+        ("SafeAILab/EAGLE: eagle/model/ea_model.py",),
+    ),
+    Code(
+        "header-too-large",
+        ERROR,
+        "A header announces more than 100 MB",
+        "The first eight bytes of a safetensors file are the length of its header. A huge value means that the file "
+        "is something else, or that reading it would exhaust memory.",
+        "Get the file again; with more than a million tensors, shard it.",
+        ("https://github.com/safetensors/safetensors/issues/469", "safetensors: MAX_HEADER_SIZE in tensor.rs"),
+    ),
+    Code(
+        "header-entry",
+        ERROR,
+        "A header describes a tensor that cannot exist",
+        "Unknown dtype, negative or overflowing shape, or a byte count that does not fit the shape: a reader that "
+        "trusts any one of them reads other tensors' bytes.",
+        "Write the file again with the safetensors library.",
+        ("safetensors README, section Format",),
+    ),
+    Code(
+        "header-metadata",
+        ERROR,
+        "__metadata__ is not text to text",
+        "The format allows strings only; the library refuses the file, hand-written readers may not.",
+        "Write every metadata value as a string.",
+        ("safetensors README, section Format",),
+    ),
+    Code(
+        "tensor-bytes",
+        ERROR,
+        "Tensors overlap or leave a hole",
+        "Two tensors over the same bytes, or bytes of no tensor, make a file that two readers understand in two "
+        "ways; the format forbids both.",
+        "Write the file again with the safetensors library.",
+        ("safetensors README, section Format",),
+    ),
+    Code(
+        "tensor-too-large",
+        ERROR,
+        "A tensor is too large to be held in memory",
+        "Small tensors (maps, norms) are read whole. One far beyond its role's size is a wrong tensor under that name.",
+        "Check the tensor's shape.",
+    ),
+    Code(
+        "metadata-conflict",
+        WARNING,
+        "Shards disagree about a metadata value",
+        "Shards of one export carry the same metadata; different values show that shards of two exports were mixed. "
+        "The value of the first shard is used.",
+        "Check that all shards come from one export.",
+    ),
+)
+
+INDEXES: tuple[Code, ...] = (
+    Code(
+        "index-invalid",
+        ERROR,
+        "The index cannot be used",
+        "An index without a proper weight_map says nothing about where tensors lie.",
+        "Write the index again from the shards' headers.",
+    ),
+    Code(
+        "index-path-unsafe",
+        ERROR,
+        "The index names a file outside the folder",
+        "An index is data from somebody else. A name such as `../x` or `/etc/x` would make the reader open, and a "
+        "publisher upload, a file that is not part of the checkpoint.",
+        "Do not use the checkpoint until its producer has explained it.",
+    ),
+    Code(
+        "shard-missing",
+        ERROR,
+        "The index names a shard that is not there",
+        "A server that only filters extra files boots with uninitialised weights in place of the missing shard.",
+        "Download the rest, or write the index again.",
+        ("https://github.com/sgl-project/sglang/pull/32279", "https://github.com/Neph0s/CoSER/issues/3"),
+    ),
+    Code(
+        "index-tensor-missing",
+        ERROR,
+        "The index lists a tensor its shard does not hold",
+        "Merged checkpoints keep the index of one parent. Metadata tools pass such a folder; the tensor is simply "
+        "absent when it is needed.",
+        "Write the index again from the shards' headers.",
+        ("https://github.com/huggingface/huggingface_hub/pull/4728",),
+    ),
+    Code(
+        "index-tensor-unlisted",
+        ERROR,
+        "A shard holds a tensor the index does not list",
+        "Engines that use the index as a mere list of files load the unlisted tensor as well, sometimes over the right "
+        "one; engines that use it as an allow-list do not.",
+        "List the tensor, or write the shard again without it.",
+        ("https://github.com/vllm-project/vllm/pull/54230", "https://github.com/osaurus-ai/vmlx-swift/pull/388"),
+    ),
+    Code(
+        "tensor-in-two-shards",
+        ERROR,
+        "One tensor lies in two shards",
+        "Overlay shards that replace tensors of the base depend on the order in which an engine opens files.",
+        "Write the shards again so that every name lies in one.",
+        ("https://github.com/JustVugg/colibri/issues/1479",),
+    ),
+    Code(
+        "index-total-size",
+        WARNING,
+        "The index states another size than the tensors have",
+        "The number is for people and progress bars, but a wrong one shows that the index was not written from these "
+        "shards.",
+        "Write the index again from the shards' headers.",
+    ),
+    Code(
+        "index-and-single-file",
+        ERROR,
+        "An index and a single file that it does not name",
+        "One of the two is left over. Tools that look for model.safetensors first and tools that look for the index "
+        "first load different weights from the same folder.",
+        "Delete the one that is not meant.",
+        ("https://github.com/vllm-project/compressed-tensors/pull/756",),
+    ),
+    Code(
+        "weights-file-unlisted",
+        WARNING,
+        "A weight file is not in the index",
+        "Extra predictor layers are often saved beside an index that was never updated; engines that follow the index "
+        "never see them.",
+        "Write the index again over all files, or remove the file.",
+        ("https://github.com/osaurus-ai/vmlx-swift/pull/388",),
+    ),
+)
+
+CODES: tuple[Code, ...] = (*FOLDER, *DOCUMENTS, *HEADERS, *INDEXES)

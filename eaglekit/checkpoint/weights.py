@@ -1,0 +1,166 @@
+"""Which files hold the tensors, and one table over all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from eaglekit.checkpoint.header import Header, gguf, parse_header, shortened
+from eaglekit.checkpoint.index import INDEX_LIMIT, bind, parse_index
+from eaglekit.checkpoint.json_document import read_object, too_large
+from eaglekit.checkpoint.model import Source, Tensor
+from eaglekit.report import Finding, Refusal
+
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+OTHER_FORMATS = (".gguf", ".pt", ".pth", ".ckpt", ".npz", ".h5", ".msgpack", ".onnx", ".bin", ".distcp")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The tensors of a folder, and the files they lie in."""
+
+    layout: str
+    """`single`, `sharded` or `pickle`."""
+    tensors: Mapping[str, Tensor]
+    metadata: Mapping[str, str]
+    files: tuple[str, ...]
+    digests: Mapping[str, str]
+    """Weight file -> SHA-256 of its header, index file -> SHA-256 of its bytes."""
+    index_files: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+Reader = Callable[[Source, str], Header]
+
+
+def read_weights(source: Source) -> Weights:
+    """The weights of `source`: by index, else the only safetensors file.
+
+    Raises `Refusal` when there are none, or more than one answer to which files count.
+    """
+    files = source.files()
+    safetensors = tuple(sorted(name for name in files if name.endswith(".safetensors") and "/" not in name))
+    if INDEX in files:
+        return _indexed(source, safetensors)
+    if len(safetensors) == 1:
+        return _single(source, safetensors[0], "single", read_header)
+    if safetensors:
+        raise Refusal(_several(safetensors))
+    raise Refusal(_no_weights(source))
+
+
+def read_header(source: Source, file: str) -> Header:
+    """The header of one safetensors file of `source`."""
+    return parse_header(lambda start, end: source.read(file, start, end), source.files()[file], file)
+
+
+def _single(source: Source, file: str, layout: str, reader: Reader) -> Weights:
+    header = reader(source, file)
+    if not header.tensors:
+        raise Refusal(_empty(file))
+    return Weights(layout, header.tensors, header.metadata, (file,), {file: header.digest})
+
+
+def _indexed(source: Source, safetensors: tuple[str, ...]) -> Weights:
+    weights = read_indexed(source, INDEX, "sharded", read_header)
+    unlisted = [name for name in safetensors if name not in weights.files]
+    if SINGLE in unlisted:
+        raise Refusal(
+            Finding(
+                "index-and-single-file",
+                f"{SINGLE} lies beside {INDEX}, which does not name it.",
+                place=SINGLE,
+                got=f"{SINGLE} and an index of {', '.join(weights.files[:3])}",
+                expected="one of the two",
+                hint="Delete the one that is left over from an earlier export: engines differ in which they load.",
+            )
+        )
+    findings = [
+        Finding(
+            "weights-file-unlisted",
+            f"{name} is not named in {INDEX}, and none of its tensors is read.",
+            place=name,
+            hint="Remove the file, or write the index again over all files if its tensors are meant.",
+        )
+        for name in unlisted
+    ]
+    return replace(weights, findings=(*weights.findings, *findings))
+
+
+def read_indexed(source: Source, index_file: str, layout: str, reader: Reader) -> Weights:
+    """The weights that `index_file` lists, each shard read by `reader`. Raises `Refusal` with every disagreement."""
+    files = source.files()
+    if files[index_file] > INDEX_LIMIT:
+        raise too_large(index_file, files[index_file], INDEX_LIMIT)
+    data = source.read(index_file, 0, files[index_file])
+    index = parse_index(read_object(data, index_file, limit_bytes=INDEX_LIMIT), index_file, files)
+    headers: dict[str, Header] = {}
+    findings: list[Finding] = []
+    for shard in index.shards:
+        try:
+            headers[shard] = reader(source, shard)
+        except Refusal as refusal:
+            findings.extend(refusal.findings)
+    if findings:
+        raise Refusal(*shortened(findings))
+    tensors, findings = bind(index, {shard: header.tensors for shard, header in headers.items()})
+    metadata = _merged(headers, findings)
+    digests = {shard: header.digest for shard, header in headers.items()}
+    digests[index_file] = hashlib.sha256(data).hexdigest()
+    return Weights(layout, tensors, metadata, index.shards, digests, (index_file,), tuple(findings))
+
+
+def _merged(headers: Mapping[str, Header], findings: list[Finding]) -> Mapping[str, str]:
+    metadata: dict[str, str] = {}
+    for shard, header in headers.items():
+        for key, value in header.metadata.items():
+            if metadata.setdefault(key, value) != value:
+                findings.append(
+                    Finding(
+                        "metadata-conflict",
+                        f"The __metadata__ key {key!r} has one value in {shard} and another in an earlier shard.",
+                        place=f"{shard}: __metadata__.{key}",
+                        got=value[:80],
+                        expected=metadata[key][:80],
+                    )
+                )
+    return metadata
+
+
+def _several(names: tuple[str, ...]) -> Finding:
+    return Finding(
+        "several-weight-files",
+        f"There are {len(names)} safetensors files and no {INDEX}.",
+        place=", ".join(names[:8]),
+        got=f"{len(names)} files",
+        expected=f"one file, or an index named {INDEX}",
+        hint="Remove the files that are not meant, or add the index: engines load every file they find.",
+    )
+
+
+def _empty(file: str) -> Finding:
+    return Finding(
+        "weights-missing",
+        f"{file} holds no tensor.",
+        place=file,
+        got="0 tensors",
+        hint="Export the model again: the file has a header and nothing else.",
+    )
+
+
+def _no_weights(source: Source) -> Finding:
+    others = sorted(name for name in source.files() if name.endswith(OTHER_FORMATS))
+    if others and all(name.endswith(".gguf") for name in others):
+        return gguf(others[0])
+    return Finding(
+        "weights-missing",
+        f"{source.label} has no weights that can be read.",
+        place=source.label,
+        got=", ".join(others[:5]) or "no weight files",
+        expected=f"{SINGLE}, {INDEX} with its shards, or pytorch_model.bin",
+        hint="Export the trainer's state as a Hugging Face folder first."
+        if others
+        else "Download the weights too: `hf download` fetches the whole folder.",
+    )
