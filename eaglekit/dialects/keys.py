@@ -1,0 +1,301 @@
+"""Config keys as rows: a path, and a codec that turns its JSON into facts and a spec back into JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope, Spec
+
+
+class _Omit(Enum):
+    OMIT = "the key is left out"
+
+
+OMIT = _Omit.OMIT
+"""What a codec writes when the key has no place in this file."""
+
+
+class WrongValue(ValueError):
+    """A config value of the wrong type or range; the text says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """Both directions of one config key."""
+
+    reads: Callable[[Any], Mapping[str, Any]]
+    """JSON value -> facts by name. Raises `WrongValue`. An empty mapping means the value says nothing."""
+    writes: Callable[[Spec], Any]
+    """Spec -> JSON value, or `OMIT`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A config key that carries meaning."""
+
+    path: str
+    """Dotted path from the top of config.json."""
+    codec: Codec
+    write: bool = True
+    """False for spellings that are understood but never written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A config key that may only have values which change nothing; any other value is refused."""
+
+    path: str
+    allowed: tuple[Any, ...]
+    why: str
+    write: bool = False
+    """True when the dialect wants the key present, with the first allowed value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A config key that says nothing about the drafter's function, and why."""
+
+    path: str
+    """A dotted path; a final `.*` covers everything below it."""
+    why: str
+
+
+def plain(name: str, kind: type | tuple[type, ...], *, null: bool = True) -> Codec:
+    """A codec for a fact stored under the same meaning: checks the type, treats null as unsaid."""
+
+    def reads(value: Any) -> Mapping[str, Any]:
+        if value is None and null:
+            return {}
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if isinstance(value, bool) != (bool in kinds) or not isinstance(value, kinds):
+            raise WrongValue(" or ".join(k.__name__ for k in kinds))
+        if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+            raise WrongValue("a number that is not negative")
+        return {name: float(value) if kinds == (int, float) else value}
+
+    def writes(spec: Spec) -> Any:
+        value = getattr(spec, name, None)
+        return OMIT if value is None else value
+
+    return Codec(reads, writes)
+
+
+def integer(name: str) -> Codec:
+    """A non-negative integer."""
+    return plain(name, int)
+
+
+def number(name: str) -> Codec:
+    """A non-negative number."""
+    return plain(name, (int, float))
+
+
+def text(name: str) -> Codec:
+    """A string."""
+    return plain(name, str)
+
+
+def boolean(name: str) -> Codec:
+    """A boolean that is a fact of its own."""
+    return plain(name, bool)
+
+
+def switch(name: str, on: Enum, off: Enum) -> Codec:
+    """A boolean that stands for one of two members of an enum."""
+
+    def reads(value: Any) -> Mapping[str, Any]:
+        if value is None:
+            return {}
+        if not isinstance(value, bool):
+            raise WrongValue("true or false")
+        return {name: on if value else off}
+
+    return Codec(reads, lambda spec: getattr(spec, name) is on)
+
+
+def _flag(name: str, matching: FusionNorm) -> Codec:
+    def reads(value: Any) -> Mapping[str, Any]:
+        if value is None:
+            return {}
+        if not isinstance(value, bool):
+            raise WrongValue("true or false")
+        return {name: value}
+
+    return Codec(reads, lambda spec: spec.fusion_norm is matching)
+
+
+FC_NORM = _flag("fc_norm", FusionNorm.PER_STATE)
+NORM_BEFORE_FC = _flag("norm_before_fc", FusionNorm.WHOLE)
+NORM_OUTPUT = switch("feedback", Feedback.NORMED, Feedback.RAW)
+NORM_BEFORE_RESIDUAL = switch("residual", Residual.NORMED, Residual.RAW)
+USE_AUX = switch("fusion", Fusion.AUX_STATES, Fusion.FINAL_STATE)
+
+
+def _tie_reads(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, bool):
+        raise WrongValue("true or false")
+    return {"tie_word_embeddings": value}
+
+
+TIE = Codec(_tie_reads, lambda spec: False)
+"""Always written false: a drafter's head is its own, or the target's, never its own embedding."""
+
+
+def _id_list(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None or value == []:
+        return {}
+    if not isinstance(value, list) or not all(isinstance(k, int) and not isinstance(k, bool) for k in value):
+        raise WrongValue("a list of integers")
+    return {name: tuple(value)}
+
+
+def id_list(name: str, encode: Callable[[Spec], Sequence[int]]) -> Codec:
+    """A list of captured layers. Read as it is (conventions are resolved from all evidence); written by `encode`."""
+
+    def writes(spec: Spec) -> Any:
+        return list(encode(spec)) if spec.fusion is Fusion.AUX_STATES else OMIT
+
+    return Codec(lambda value: _id_list(value, name), writes)
+
+
+def token_id(key: str) -> Codec:
+    """bos, eos or pad: an integer, or a list of them; carried as they are."""
+
+    def reads(value: Any) -> Mapping[str, Any]:
+        if value is None:
+            return {}
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            raise WrongValue("a token id or a list of them")
+        return {f"token_ids.{key}": tuple(value) if isinstance(value, list) else value}
+
+    def writes(spec: Spec) -> Any:
+        value = spec.token_ids.get(key, OMIT)
+        return list(value) if isinstance(value, tuple) else value
+
+    return Codec(reads, writes)
+
+
+_DTYPE_NAMES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
+_DTYPES = {name: dtype for dtype, name in _DTYPE_NAMES.items()}
+
+
+def _dtype_reads(value: Any) -> Mapping[str, Any]:
+    if value is None or value == "auto":
+        return {}
+    if not isinstance(value, str) or value.removeprefix("torch.") not in _DTYPES:
+        raise WrongValue("one of " + ", ".join(_DTYPES))
+    return {"dtype": _DTYPES[value.removeprefix("torch.")]}
+
+
+DTYPE = Codec(_dtype_reads, lambda spec: _DTYPE_NAMES[spec.dtype])
+
+ROPE_PARAMETERS: Mapping[str, frozenset[str]] = {
+    "default": frozenset(),
+    "linear": frozenset({"factor"}),
+    "dynamic": frozenset({"factor", "original_max_position_embeddings"}),
+    "yarn": frozenset({
+        "factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "mscale", "mscale_all_dim",
+        "attention_factor", "truncate",
+    }),
+    "llama3": frozenset({"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"}),
+    "longrope": frozenset({
+        "factor", "original_max_position_embeddings", "short_factor", "long_factor", "attention_factor",
+        "short_mscale", "long_mscale",
+    }),
+}  # fmt: skip
+"""Scaling kind -> the numbers it may have (transformers modeling_rope_utils.py)."""
+
+_MROPE = {"mrope_section", "mrope_interleaved"}
+
+
+def _rope_scaling(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Scaling facts of an object with `type` or `rope_type`."""
+    named = {value[key] for key in ("rope_type", "type") if value.get(key) is not None}
+    if len(named) > 1:
+        raise WrongValue("`type` and `rope_type` that agree")
+    kind = named.pop() if named else "default"
+    numbers = {k: v for k, v in value.items() if k not in ("type", "rope_type", "rope_theta")}
+    facts: dict[str, Any] = {}
+    if _MROPE & numbers.keys() or kind == "mrope":
+        facts["mrope"] = True
+        numbers = {k: v for k, v in numbers.items() if k not in _MROPE}
+        kind = "default" if kind == "mrope" else kind
+    if kind not in ROPE_PARAMETERS:
+        raise WrongValue("a rope type of " + ", ".join(sorted(ROPE_PARAMETERS)))
+    unknown = sorted(numbers.keys() - ROPE_PARAMETERS[kind])
+    if unknown:
+        raise WrongValue(f"{kind} rope without {', '.join(unknown)}")
+    for key, entry in numbers.items():
+        entries = entry if isinstance(entry, list) else [entry]
+        if not all(isinstance(e, (int, float)) for e in entries):
+            raise WrongValue(f"a number for {key}")
+    if kind != "default" and kind != "longrope" and "factor" not in numbers:
+        raise WrongValue(f"a factor for {kind} rope")
+    return facts | {"rope_scaling": (kind, tuple(sorted((k, _frozen(v)) for k, v in numbers.items())))}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def rope_of(theta: float, scaling: tuple[str, tuple[tuple[str, Any], ...]]) -> Rope:
+    """The rope that separate facts describe."""
+    kind, parameters = scaling
+    return Rope(theta, kind, dict(parameters))
+
+
+def _rope_scaling_reads(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {"rope_scaling": ("default", ())}
+    if not isinstance(value, Mapping):
+        raise WrongValue("an object or null")
+    return _rope_scaling(value)
+
+
+def _rope_scaling_writes(spec: Spec) -> Any:
+    if spec.rope.kind == "default":
+        return None
+    numbers = {key: _thawed(value) for key, value in spec.rope.parameters.items()}
+    return {"rope_type": spec.rope.kind, "type": spec.rope.kind, **numbers}
+
+
+def _rope_parameters_reads(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise WrongValue("an object or null")
+    facts = _rope_scaling(value)
+    theta = value.get("rope_theta")
+    if theta is not None:
+        if isinstance(theta, bool) or not isinstance(theta, (int, float)) or theta <= 0:
+            raise WrongValue("a positive rope_theta")
+        facts["rope_theta"] = float(theta)
+    return facts
+
+
+def _rope_parameters_writes(spec: Spec) -> Any:
+    numbers = {key: _thawed(value) for key, value in spec.rope.parameters.items()}
+    return {"rope_theta": spec.rope.theta, "rope_type": spec.rope.kind, **numbers}
+
+
+ROPE_THETA = Codec(number("rope_theta").reads, lambda spec: spec.rope.theta)
+ROPE_SCALING = Codec(_rope_scaling_reads, _rope_scaling_writes)
+ROPE_PARAMETERS_OBJECT = Codec(_rope_parameters_reads, _rope_parameters_writes)
+
+
+def only_if(condition: Callable[[Spec], bool], codec: Codec) -> Codec:
+    """`codec`, written only into drafters for which `condition` holds."""
+    return Codec(codec.reads, lambda spec: codec.writes(spec) if condition(spec) else OMIT)
+
+
+def constant(value: Any) -> Codec:
+    """A key that is written with one value and read without meaning."""
+    return Codec(lambda read: {}, lambda spec: value)
