@@ -24,12 +24,12 @@ Read = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What one safetensors file says about itself, checked against its size."""
+    """What one weight file says about its tensors, checked against its size."""
 
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
     digest: str
-    """SHA-256 over the length field and the header bytes, hexadecimal."""
+    """SHA-256 over the length field and the header bytes (of a pickle: over data.pkl), hexadecimal."""
 
 
 def parse_header(read: Read, size_bytes: int, file: str) -> Header:
@@ -38,7 +38,7 @@ def parse_header(read: Read, size_bytes: int, file: str) -> Header:
     Raises `Refusal` unless the ranges tile the file exactly. Nothing is allocated on the word of a length field.
     """
     probe = read(0, min(size_bytes, PROBE_BYTES))
-    _refuse_other_formats(probe, file)
+    refuse_other_formats(probe, file)
     length = _header_length(probe, size_bytes, file)
     end = LENGTH_BYTES + length
     body = probe[:end] if end <= len(probe) else probe + read(len(probe), end)
@@ -65,7 +65,8 @@ def shortened(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-def _refuse_other_formats(probe: bytes, file: str) -> None:
+def refuse_other_formats(probe: bytes, file: str) -> None:
+    """Raise `Refusal` when the first bytes of a weight file are a Git LFS pointer or GGUF."""
     if probe.startswith(b"version https://git-lfs"):
         raise Refusal(_pointer(probe, file))
     if probe.startswith(b"GGUF"):

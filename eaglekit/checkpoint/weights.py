@@ -10,10 +10,13 @@ from eaglekit.checkpoint.header import Header, gguf, parse_header, shortened
 from eaglekit.checkpoint.index import INDEX_LIMIT, bind, parse_index
 from eaglekit.checkpoint.json_document import read_object, too_large
 from eaglekit.checkpoint.model import Source, Tensor
+from eaglekit.checkpoint.pickle_table import read_table
 from eaglekit.report import Finding, Refusal
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+PICKLES = ("pytorch_model.bin", "adapter_model.bin")
+PICKLE_INDEX = "pytorch_model.bin.index.json"
 OTHER_FORMATS = (".gguf", ".pt", ".pth", ".ckpt", ".npz", ".h5", ".msgpack", ".onnx", ".bin", ".distcp")
 
 
@@ -36,18 +39,23 @@ Reader = Callable[[Source, str], Header]
 
 
 def read_weights(source: Source) -> Weights:
-    """The weights of `source`: by index, else the only safetensors file.
+    """The weights of `source`: by index, else the only safetensors file, else the pickle.
 
     Raises `Refusal` when there are none, or more than one answer to which files count.
     """
     files = source.files()
     safetensors = tuple(sorted(name for name in files if name.endswith(".safetensors") and "/" not in name))
+    pickles = tuple(name for name in (PICKLE_INDEX, *PICKLES) if name in files)
     if INDEX in files:
-        return _indexed(source, safetensors)
+        return _beside(_indexed(source, safetensors), pickles)
     if len(safetensors) == 1:
-        return _single(source, safetensors[0], "single", read_header)
+        return _beside(_single(source, safetensors[0], "single", read_header), pickles)
     if safetensors:
         raise Refusal(_several(safetensors))
+    if PICKLE_INDEX in files:
+        return read_indexed(source, PICKLE_INDEX, "pickle", read_table)
+    if pickles:
+        return _single(source, pickles[0], "pickle", read_table)
     raise Refusal(_no_weights(source))
 
 
@@ -61,6 +69,20 @@ def _single(source: Source, file: str, layout: str, reader: Reader) -> Weights:
     if not header.tensors:
         raise Refusal(_empty(file))
     return Weights(layout, header.tensors, header.metadata, (file,), {file: header.digest})
+
+
+def _beside(weights: Weights, pickles: tuple[str, ...]) -> Weights:
+    if not pickles:
+        return weights
+    finding = Finding(
+        "two-weight-formats",
+        f"{pickles[0]} lies beside {weights.files[0]}, and only the safetensors are read.",
+        place=pickles[0],
+        got=f"{pickles[0]} and {weights.files[0]}",
+        expected="one of the two",
+        hint=f"Delete {pickles[0]}: SafeAILab's EAGLE would load it instead of the safetensors.",
+    )
+    return replace(weights, findings=(*weights.findings, finding))
 
 
 def _indexed(source: Source, safetensors: tuple[str, ...]) -> Weights:

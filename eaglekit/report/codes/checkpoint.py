@@ -326,4 +326,88 @@ INDEXES: tuple[Code, ...] = (
     ),
 )
 
-CODES: tuple[Code, ...] = (*FOLDER, *DOCUMENTS, *HEADERS, *INDEXES)
+PICKLE_SOURCES = ("CVE-2025-32434", "https://github.com/huggingface/transformers/pull/37785")
+
+PICKLES: tuple[Code, ...] = (
+    Code(
+        "pickle-global",
+        ERROR,
+        "A pickle asks for something that is not a tensor",
+        "A pickle is a program. Loading it with plain torch.load runs whatever it names, as the user who loads it. "
+        "eaglekit reads a pickle with a reader that knows tensors and nothing else; the name in the message was "
+        "looked up in a table, not found there, and not imported.",
+        "If you trust the producer, save the state dict alone as safetensors.",
+        PICKLE_SOURCES,
+    ),
+    Code(
+        "pickle-malformed",
+        ERROR,
+        "A .bin file is not a torch archive of tensors",
+        "A damaged archive, a TorchScript program, or a file made to look like an archive.",
+        "Download or save the file again.",
+    ),
+    Code(
+        "pickle-legacy",
+        ERROR,
+        "A .bin file in the format of torch before 1.6",
+        "The old format is a row of bare pickles with tensor bytes between them; it cannot be described without "
+        "being executed.",
+        "Load it where you trust it and save it again with a current torch, or as safetensors.",
+        ("pytorch: the notes on torch.save in torch/serialization.py",),
+    ),
+    Code(
+        "pickle-compressed",
+        ERROR,
+        "An archive entry is compressed or encrypted",
+        "torch stores entries as they are, so that tensors can be read in place. A compressed entry was written by "
+        "something else, and may unpack to any size.",
+        "Save it again with torch.save, or as safetensors.",
+    ),
+    Code(
+        "pickle-too-large",
+        ERROR,
+        "The table of a .bin file is far too large",
+        "The table of a drafter has a few kilobytes; one of more than 64 MB holds data that is not a table.",
+        "Save the state dict alone.",
+    ),
+    Code(
+        "pickle-not-a-dictionary",
+        ERROR,
+        "A .bin file holds no dictionary",
+        "A whole module or a single tensor was saved in place of a state dict.",
+        "Save `model.state_dict()`.",
+    ),
+    Code(
+        "pickle-nested",
+        ERROR,
+        "The tensors lie one level down",
+        "Trainers wrap the state dict together with optimizer state, averaged weights or a step count. With several "
+        "dictionaries inside, which one is the model is the producer's knowledge; a silent choice once published the "
+        "wrong one is never noticed.",
+        "Save the inner dictionary alone.",
+    ),
+    Code(
+        "pickle-value",
+        ERROR,
+        "A .bin file holds something besides tensors",
+        "Counters, settings and nested lists have no place in a weight file; dropping them silently may drop what the "
+        "model needs.",
+        "Save the state dict alone.",
+    ),
+    Code(
+        "pickle-byte-order",
+        ERROR,
+        "A .bin file was saved in big-endian order",
+        "Its bytes would be copied as they are and read the wrong way round: every weight would be noise.",
+        "Save it on a little-endian machine, or as safetensors.",
+    ),
+    Code(
+        "pickle-storage",
+        ERROR,
+        "A tensor of a .bin file does not fit its storage",
+        "The table says more than the archive holds: reading on would take bytes of another tensor, or of nothing.",
+        "Save the state dict again.",
+    ),
+)
+
+CODES: tuple[Code, ...] = (*FOLDER, *DOCUMENTS, *HEADERS, *INDEXES, *PICKLES)
