@@ -176,4 +176,13 @@ CODES: tuple[Code, ...] = (
         "Free space or point HF_HOME to a disk that has some, then run the command again.",
         (ENVIRONMENT,),
     ),
+    Code(
+        "hub-cache-damaged",
+        ERROR,
+        "A cached file is not as long as the one on the Hub",
+        "The Hugging Face cache trusts what it holds: a file that was cut by a full disk or a killed process is handed "
+        "out again for ever. Weights that lack their tail load as an error at best.",
+        "Find what is damaged with `hf cache verify ORG/NAME`, then fetch it again with --force-download.",
+        ("https://huggingface.co/docs/huggingface_hub/guides/manage-cache",),
+    ),
 )
