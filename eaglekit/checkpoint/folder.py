@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from eaglekit.checkpoint.disk_errors import unreadable
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
 
@@ -69,6 +70,8 @@ class LocalFolder:
         descriptor = self.open(file)
         try:
             pieces = list(_pieces(descriptor, start, end))
+        except OSError as error:
+            raise Refusal(unreadable(file, error)) from error
         finally:
             os.close(descriptor)
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -95,7 +98,7 @@ class LocalFolder:
         try:
             descriptor = os.open(path, OPEN_FLAGS)
         except OSError as error:
-            raise Refusal(_unreadable(file, error)) from error
+            raise Refusal(unreadable(file, error)) from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise Refusal(_special(file, "no regular file any more"))
@@ -169,7 +172,7 @@ def _folder(path: Path, label: str) -> Path:
 
 def _missing(label: str, error: OSError | RuntimeError) -> Finding:
     if isinstance(error, PermissionError):
-        return _unreadable(label, error)
+        return unreadable(label, error)
     looks_like_id = re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+(@[\w./-]+)?", label)
     return Finding(
         "folder-missing",
@@ -187,7 +190,7 @@ def _scan(folder: Path, prefix: str, findings: list[Finding]) -> list[os.DirEntr
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        findings.append(_unreadable(prefix or str(folder), error))
+        findings.append(unreadable(prefix or str(folder), error))
         return []
 
 
@@ -199,15 +202,6 @@ def _pieces(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(piece)
         if not piece or start >= end:
             return
-
-
-def _unreadable(file: str, error: OSError) -> Finding:
-    return Finding(
-        "file-unreadable",
-        f"{file} cannot be opened: {error.strerror}.",
-        place=file,
-        hint="Check the permissions of the folder and of the file.",
-    )
 
 
 def _special(file: str, kind: str) -> Finding:

@@ -31,7 +31,7 @@ class Archive:
 
 
 def read_archive(source: Source, file: str) -> Archive:
-    """The archive in `file`. Raises `Refusal` unless it is what torch.save writes: stored, not encrypted, little-endian."""
+    """The archive in `file`. Raises `Refusal` unless torch.save could have written it: stored, plain, little-endian."""
     size_bytes = source.files()[file]
     probe = source.read(file, 0, min(size_bytes, 512))
     refuse_other_formats(probe, file)

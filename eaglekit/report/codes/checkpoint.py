@@ -410,4 +410,52 @@ PICKLES: tuple[Code, ...] = (
     ),
 )
 
-CODES: tuple[Code, ...] = (*FOLDER, *DOCUMENTS, *HEADERS, *INDEXES, *PICKLES)
+WRITING: tuple[Code, ...] = (
+    Code(
+        "destination-exists",
+        ERROR,
+        "The destination exists",
+        "Writing into an existing folder mixes two exports: a stale index or a second weight file then decides which "
+        "weights an engine loads. eaglekit makes a new folder or nothing.",
+        "Choose a new name, or remove the old folder.",
+        ("https://github.com/Blaizzy/mlx-vlm/pull/1827", "https://github.com/huggingface/safetensors/pull/764"),
+    ),
+    Code(
+        "destination-parent",
+        ERROR,
+        "The folder above the destination is not there",
+        "It is missing, or it is a file. eaglekit makes one folder, the destination, and no others.",
+        "Make the folder above it with `mkdir -p`.",
+    ),
+    Code(
+        "destination-read-only",
+        ERROR,
+        "The destination is on a read-only disk",
+        "Containers often mount model folders read-only.",
+        "Write elsewhere, or mount the disk writable.",
+    ),
+    Code(
+        "destination-denied",
+        ERROR,
+        "The destination may not be written",
+        "The folder belongs to somebody else.",
+        "Choose a folder you may write to.",
+    ),
+    Code(
+        "disk-full",
+        ERROR,
+        "The disk is full",
+        "Everything is written to a hidden folder first, so the destination does not exist and nothing half-written "
+        "can be mistaken for a checkpoint.",
+        "Free space, or write to another disk.",
+    ),
+    Code(
+        "write-failed",
+        ERROR,
+        "The system could not write",
+        "An error of the disk or of the network behind it. What was written was removed again.",
+        "Look at the system's log, then run the command again.",
+    ),
+)
+
+CODES: tuple[Code, ...] = (*FOLDER, *DOCUMENTS, *HEADERS, *INDEXES, *PICKLES, *WRITING)

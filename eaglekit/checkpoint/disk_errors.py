@@ -1,0 +1,63 @@
+"""What the system says when reading or writing fails, as findings."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from eaglekit.report import Finding, Refusal
+
+CODES: Mapping[int, str] = {
+    errno.ENOSPC: "disk-full",
+    errno.EDQUOT: "disk-full",
+    errno.EFBIG: "disk-full",
+    errno.EROFS: "destination-read-only",
+    errno.EACCES: "destination-denied",
+    errno.EPERM: "destination-denied",
+    errno.EEXIST: "destination-exists",
+    errno.ENOTEMPTY: "destination-exists",
+    errno.ENOTDIR: "destination-parent",
+    errno.ENOENT: "destination-parent",
+    errno.ELOOP: "destination-parent",
+}
+HINTS: Mapping[str, str] = {
+    "disk-full": "Free space there, or write to another disk; nothing of this run was left behind.",
+    "destination-read-only": "Write to a disk that is not mounted read-only.",
+    "destination-denied": "Choose a folder you may write to, or change its permissions.",
+    "destination-exists": "Choose a new name, or remove what is there: eaglekit never writes over anything.",
+    "destination-parent": "Make the folder above the destination first (`mkdir -p`).",
+    "write-failed": "Look at the system's log: the disk or its connection may be failing.",
+}
+
+
+def disk_finding(error: OSError, place: str) -> Finding:
+    """The finding for an error met while writing `place`."""
+    code = CODES.get(error.errno or 0, "write-failed")
+    return Finding(
+        code,
+        f"{place} cannot be written: {error.strerror or error}.",
+        place=place,
+        got=errno.errorcode.get(error.errno or 0, type(error).__name__),
+        hint=HINTS[code],
+    )
+
+
+def unreadable(file: str, error: OSError) -> Finding:
+    """The finding for an error met while opening or reading `file`."""
+    return Finding(
+        "file-unreadable",
+        f"{file} cannot be read: {error.strerror or error}.",
+        place=file,
+        got=errno.errorcode.get(error.errno or 0, type(error).__name__),
+        hint="Check the permissions of the folder and of the file, and the disk it lies on.",
+    )
+
+
+@contextmanager
+def writing_to(place: str) -> Iterator[None]:
+    """Inside, an `OSError` is met while writing `place` and becomes a `Refusal`."""
+    try:
+        yield
+    except OSError as error:
+        raise Refusal(disk_finding(error, place)) from error
