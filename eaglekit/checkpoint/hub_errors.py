@@ -125,7 +125,7 @@ def _code(error: Exception, response: Any, asked: Asked) -> str:
         )
         return code or next((code for kind, code in late if isinstance(error, kind)), "hub-download-failed")
     elsewhere = response.url.host != urlsplit(asked.endpoint).hostname
-    if elsewhere or response.status_code >= 500:
+    if response.status_code >= 500 or (elsewhere and response.status_code in {401, 403, 404}):
         return "hub-server-error"
     return STATUS_CODES.get(response.status_code, "hub-answer-wrong")
 

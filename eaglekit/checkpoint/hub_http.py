@@ -24,7 +24,7 @@ RESUMES = 4
 """How often one read is taken up again after the connection broke off."""
 SKIP_LIMIT_BYTES = 1 << 20
 """What is thrown away at most to get at a range on a server that sends files from the start."""
-CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class HubConnection:
     """What eaglekit asks of the Hub about one id. Every failure becomes a `Refusal` that holds no secret."""
 
     def __init__(self, hub_id: HubId, endpoint: str | None = None) -> None:
-        from huggingface_hub import constants
-
-        from eaglekit.checkpoint.hub_client import build_hf_headers
-
-        self._headers = build_hf_headers(library_name="eaglekit", library_version=__version__)
+        try:
+            from huggingface_hub import constants
+        except ValueError:
+            raise Refusal(_malformed_endpoint(hub_id)) from None
+        self._headers = _headers(hub_id)
         token = self._headers.get("authorization", "").removeprefix("Bearer ")
         self.asked = Asked(hub_id, (endpoint or constants.ENDPOINT).rstrip("/"), token)
         self._patience: dict[str, Any] = {
@@ -55,7 +55,7 @@ class HubConnection:
             "follow_redirects": True,
         }
         if not (token.isascii() and token.isprintable()) or " " in token:
-            raise Refusal(_malformed_token(hub_id))
+            raise Refusal(_unusable_token(hub_id, "holds spaces or characters other than printable ASCII"))
 
     def json(self, path: str, query: str = "") -> tuple[Any, str]:
         """The JSON document at `path` of the API, and the query of the next page or an empty text."""
@@ -176,11 +176,31 @@ def _fill(data: bytearray, response: httpx.Response, skip: int, size_bytes: int)
         return
 
 
-def _malformed_token(hub_id: HubId) -> Finding:
+def _headers(hub_id: HubId) -> dict[str, str]:
+    from eaglekit.checkpoint.hub_client import build_hf_headers
+
+    try:
+        return build_hf_headers(library_name="eaglekit", library_version=__version__)
+    except (OSError, UnicodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Refusal(_unusable_token(hub_id, f"cannot be read from its file: {words}")) from None
+
+
+def _unusable_token(hub_id: HubId, problem: str) -> Finding:
     return Finding(
-        "hub-token-malformed",
-        "The token for the Hub holds spaces or characters other than printable ASCII.",
+        "hub-token-unusable",
+        f"The token for the Hub {problem}.",
         place=str(hub_id),
         expected="the token as the Hub showed it",
         hint="Set HF_TOKEN again, or run `hf auth login`.",
+    )
+
+
+def _malformed_endpoint(hub_id: HubId) -> Finding:
+    return Finding(
+        "hub-unreachable",
+        "HF_ENDPOINT is no address.",
+        place=str(hub_id),
+        expected="https://HOST",
+        hint="Unset HF_ENDPOINT, or correct it.",
     )

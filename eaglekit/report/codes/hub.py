@@ -89,11 +89,12 @@ CODES: tuple[Code, ...] = (
         (TOKENS, ENVIRONMENT),
     ),
     Code(
-        "hub-token-malformed",
+        "hub-token-unusable",
         ERROR,
-        "The token holds characters that no token has",
-        "A token is plain ASCII without spaces. One pasted with a line break, quotation marks or a missing glyph "
-        "cannot be sent, and the error of the HTTP library would show it in full; so eaglekit stops before.",
+        "The token for the Hub cannot be used",
+        "A token is plain ASCII without spaces. One pasted with a line break, quotation marks or a lost glyph cannot "
+        "be sent, and the HTTP library's error would show it in full; so eaglekit stops before. The same is said when "
+        "the file that `hf auth login` wrote cannot be read.",
         "Set HF_TOKEN anew, or run `hf auth login`; the value is not shown here.",
         (TOKENS,),
     ),
