@@ -31,8 +31,9 @@ CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 class RemoteFile:
     """One file of one commit, as the listing describes it."""
 
-    path: str
+    repo: str
     commit: str
+    path: str
     size_bytes: int
 
 
@@ -76,7 +77,7 @@ class HubConnection:
         """The bytes [start, end) of `file`. No more than these are transferred."""
         from huggingface_hub import hf_hub_url
 
-        url = hf_hub_url(self.asked.id.repo, file.path, revision=file.commit, endpoint=self.asked.endpoint)
+        url = hf_hub_url(file.repo, file.path, revision=file.commit, endpoint=self.asked.endpoint)
         data = bytearray()
         for _ in range(RESUMES + 1):
             with self.refusing(file.path), self._answer(url, start + len(data), end) as response:

@@ -149,7 +149,7 @@ class HubFolder:
         return self._heads[file]
 
     def _fetch(self, file: str, start: int, end: int, size: int) -> bytes:
-        return self._connection.read(RemoteFile(file, self.commit, size), start, end)
+        return self._connection.read(RemoteFile(self.repo, self.commit, file, size), start, end)
 
     def _size(self, file: str) -> int:
         try:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from eaglekit.checkpoint.hub_errors import clean
 from tests.hub import Client, Fault, Hub
 
 REPO = "org/drafter"
-TOKEN = "hf_aVerySecretToken0123456789"  # noqa: S105 - opens nothing but the server of this test
+TOKEN = "aVerySecretToken0123456789"  # noqa: S105 - opens nothing but the server of this test
 CONFIG = b'{"model_type": "llama"}'
 OPEN = """
 from eaglekit.checkpoint.remote import HubFolder, find_source
@@ -250,6 +251,18 @@ tell(refusal(lambda: HubFolder("{REPO}").read("model.safetensors", 0, 8)))
     assert answers.only[0]["got"] == "commit " + "0" * 40
 
 
+def test_a_renamed_repository_is_read_and_identified_under_its_present_name(hub: Hub, client: Client) -> None:
+    commit = hub.publish(REPO, DRAFTER)
+    moved = {"Location": f"/api/models/{REPO}/revision/main"}
+    hub.fail(Fault("/org/old-name/", status=307, headers=moved))
+    answers = client.run(f"""{OPEN}
+folder = HubFolder("org/old-name")
+tell([folder.label, dict(folder.identity()), sorted(open_source(folder).tensors)])
+""")
+    identity = {"kind": "hub", "repo": REPO, "commit": commit.oid}
+    assert answers.only == ["org/old-name", identity, ["fc.weight", "norm.weight"]]
+
+
 # Who may read
 
 
@@ -308,7 +321,7 @@ tell(refusal(lambda: HubFolder("{REPO}").read("config.json", 0, 2)))
                      "hub-file-not-found", id="listed, not served"),
         pytest.param(Fault("/cdn/", status=403), "hub-server-error", id="storage refuses"),
         pytest.param(Fault("/cdn/", headers={"Content-Encoding": "gzip"}), "hub-answer-wrong", id="encoded"),
-        pytest.param(Fault("/cdn/", shift_range_bytes=1), "hub-answer-wrong", id="another range"),
+        pytest.param(Fault("/cdn/", shift_range_bytes=1, times=1), "hub-answer-wrong", id="another range"),
         pytest.param(Fault("/cdn/", status=206, body=b"x" * 99), "hub-answer-wrong", id="a range that is not named"),
         pytest.param(Fault("/cdn/", status=200, body=b"x" * 99), "hub-answer-wrong", id="another size"),
         pytest.param(Fault("/cdn/", status=416), "hub-answer-wrong", id="416"),
@@ -502,6 +515,19 @@ tell(refusal(lambda: HubFolder("{REPO}").read("config.json", 0, 2)))
 """)
     assert answers.codes == [code]
     assert TOKEN not in answers.printed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("hf_abcdef0123 is expired", id="another token"),
+        pytest.param("http://user:abcdef0123@mirror/x", id="credentials in an address"),
+        pytest.param("https://cdn/file?Signature=abcdef0123", id="signed address"),
+        pytest.param("Authorization: Bearer abcdef0123", id="header"),
+    ],
+)
+def test_what_else_opens_a_door_is_taken_out_of_foreign_words(text: str) -> None:
+    assert "abcdef0123" not in clean(text, "")
 
 
 @pytest.mark.parametrize("token", ["hf_secret\x01part", "hf_secret part", "hf_secret€part"])
