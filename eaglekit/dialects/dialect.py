@@ -45,6 +45,8 @@ class IdMeaning:
     source: str
     when: Clue | None = None
     """None means always."""
+    needs_depth: bool = False
+    """True where published files break the rule with the target's depth as an id, so it only counts beside a depth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ class _Omit(Enum):
     OMIT = "the key is left out"
 
 
+COPIED_DEPTH = "target_layers.copied"
+"""The fact that a layer count was copied from the target's config, and so is its depth."""
+
 OMIT = _Omit.OMIT
 """What a codec writes when the key has no place in this file."""
 

@@ -193,6 +193,10 @@ _TARGETS_OWN = (
 COMMON_DROPPED: tuple[Dropped, ...] = (
     *(Dropped(name, "a generation or training default of transformers; no part of the network") for name in _GENERATION),
     *(Dropped(name, "belongs to the target's MoE blocks; the drafter is dense") for name in _TARGETS_OWN),
+    *(Dropped(f"{name}_token_id", "a token of the vision target; the drafter sees ids like any other")
+      for name in ("image", "video", "vision_start", "vision_end", "audio", "boi", "eoi")),
+    Dropped("image_token_index", "a token of the vision target; the drafter sees ids like any other"),
+    Dropped("video_token_index", "a token of the vision target; the drafter sees ids like any other"),
     Dropped("attention_dropout", "drop-out is off when serving"),
     Dropped("hidden_dropout", "drop-out is off when serving"),
     Dropped("initial_context_length", "repeats the rope scaling's original length"),

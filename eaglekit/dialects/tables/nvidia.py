@@ -49,7 +49,10 @@ MODELOPT = Dialect(
     fixed=_FIXED,
     dropped_keys=_DROPPED,
     ids=(
-        IdMeaning(OUTPUT_OF, "Model-Optimizer hf_eagle.py hooks the output of each listed layer"),
+        # nvidia/gpt-oss-120b-Eagle3-v3 lists boundaries, 36 = the depth (sgl-project/sglang#32334).
+        IdMeaning(
+            OUTPUT_OF, "Model-Optimizer hf_eagle.py hooks the output of each listed layer", needs_depth=True
+        ),
     ),
     map_order="any",
     classes={

@@ -97,7 +97,11 @@ SPECFORGE_PEAGLE = Dialect(
     name="specforge-peagle",
     title="SpecForge's P-EAGLE (parallel drafting)",
     sources=("sgl-project/SpecForge configs/qwen3-8b-peagle.json", "sgl-project/SpecForge#575"),
-    needs=(Clue("value", "architectures", ("PEagleDraftModel",), weight=10), g.LAYERS_0),
+    needs=(
+        Clue("value", "architectures", ("PEagleDraftModel",), weight=10),
+        g.LAYERS_0,
+        Clue("no key", "speculators_model_type"),
+    ),
     rows=table(first="layers.0.", later="layers.{n}.", latent=False),
     dropped_tensors=g.COMMON_TENSORS,
     strips=("draft_model.", "module."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eaglekit.dialects import keys as k
 from eaglekit.dialects.dialect import Clue, Dialect, IdMeaning, Means
 from eaglekit.dialects.families import OUTPUT_OF
-from eaglekit.dialects.keys import Codec, Dropped, Key
+from eaglekit.dialects.keys import COPIED_DEPTH, Codec, Dropped, Key
 from eaglekit.dialects.rows import table
 from eaglekit.dialects.tables import groups as g
 
@@ -39,10 +39,11 @@ ANGELSLIM = Dialect(
 )
 
 
-def _target_depth(value: object) -> dict[str, int]:
+def _copied_depth(value: object) -> dict[str, int]:
+    """The config is the target's, so its layer count is the target's depth (unless it is what is stored)."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise k.WrongValue("int")
-    return {"target_layers": value}
+    return {"num_layers": value, COPIED_DEPTH: value}
 
 
 _OURS_TO_REPLACE = {"num_hidden_layers"}
@@ -65,7 +66,7 @@ NEMO = Dialect(
         *g.ARCHITECTURE,
         # The config is the target's own, so its type and depth are the target's.
         Key("model_type", k.text("target_family"), write=False),
-        Key("num_hidden_layers", Codec(_target_depth, lambda spec: k.OMIT), write=False),
+        Key("num_hidden_layers", Codec(_copied_depth, lambda spec: k.OMIT), write=False),
         *(key for key in g.model_keys() if key.path not in _OURS_TO_REPLACE),
         *g.SIZE_KEYS,
         *g.flag_keys(),

@@ -1,0 +1,101 @@
+"""Tensor names into roles: every name is bound, dropped by a row, or a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from eaglekit.checkpoint import Checkpoint, Tensor
+from eaglekit.dialects.dialect import Dialect
+from eaglekit.dialects.rows import LATENT_TWINS
+from eaglekit.drafter.parts import Part, Role
+from eaglekit.report import Finding
+
+
+@dataclass
+class Bound:
+    """Tensors by role, and what happened to the rest."""
+
+    tensors: dict[Role, Tensor] = field(default_factory=dict)
+    twins: list[tuple[Role, Tensor]] = field(default_factory=list)
+    """Second tensors of a role that already has one; they must hold the same bytes."""
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def has(self, part: Part) -> bool:
+        """Whether any layer or state has this part."""
+        return any(role.part is part for role in self.tensors)
+
+    def count(self, part: Part) -> int:
+        """How many tensors this part has."""
+        return sum(role.part is part for role in self.tensors)
+
+
+def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) -> Bound:
+    """The tensors of a checkpoint by role under a dialect."""
+    bound = Bound()
+    unmatched: list[Tensor] = []
+    for name, tensor in checkpoint.tensors.items():
+        bare = strip(name, dialect.strips)
+        role = match(bare, dialect)
+        if name in drops:
+            bound.dropped.append((name, "dropped by the user with --drop"))
+        elif role is not None:
+            if role in bound.tensors:
+                bound.twins.append((role, tensor))
+            else:
+                bound.tensors[role] = tensor
+        else:
+            reason = next((row.why for row in dialect.dropped_tensors if row.match(bare)), None)
+            if reason is None:
+                unmatched.append(tensor)
+            else:
+                bound.dropped.append((name, reason))
+    if bound.has(Part.LATENT_DOWN):
+        bound.tensors = {_latent(role): tensor for role, tensor in bound.tensors.items()}
+    bound.findings += [_unknown(tensor, dialect) for tensor in unmatched]
+    return bound
+
+
+def strip(name: str, prefixes: tuple[str, ...]) -> str:
+    """The name without the prefixes of training wrappers."""
+    for prefix in prefixes:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def match(name: str, dialect: Dialect) -> Role | None:
+    """The role a tensor name has in a dialect, or None."""
+    for row in dialect.rows:
+        role = row.match(name)
+        if role is not None:
+            return role
+    return None
+
+
+def _latent(role: Role) -> Role:
+    return Role(LATENT_TWINS.get(role.part, role.part), role.number)
+
+
+def name_of(role: Role, dialect: Dialect) -> str | None:
+    """The tensor name a dialect gives a role, or None when it has no place for it."""
+    names = names_of(role, dialect)
+    return names[0] if names else None
+
+
+def names_of(role: Role, dialect: Dialect) -> list[str]:
+    """Every name a dialect writes a role under: usually one, two where readers differ."""
+    untwinned: Mapping[Part, Part] = {latent: plain for plain, latent in LATENT_TWINS.items()}
+    part = untwinned.get(role.part, role.part)
+    return [row.name(role.number) for row in dialect.rows if row.part is part and row.write and row.covers(role.number)]
+
+
+def _unknown(tensor: Tensor, dialect: Dialect) -> Finding:
+    return Finding(
+        "tensor-unknown",
+        f"no row of dialect {dialect.name} knows tensor {tensor.name}",
+        place=tensor.name,
+        got=f"{tensor.dtype} {list(tensor.shape)} in {tensor.file}",
+        expected="a tensor with a role in the drafter, or one that a row drops for a reason",
+        hint=f"nothing is dropped silently; if it is no part of the drafter, say --drop {tensor.name}",
+    )

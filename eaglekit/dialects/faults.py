@@ -1,0 +1,165 @@
+"""Known faults of producers, as rows: when a file shows the signs, what is done about it, and the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint
+from eaglekit.dialects.clues import holds
+from eaglekit.dialects.config_reading import Known
+from eaglekit.dialects.dialect import Clue
+from eaglekit.drafter import Origin, Residual
+from eaglekit.report import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A producer's mistake that some of its files carry."""
+
+    code: str
+    dialects: tuple[str, ...]
+    signs: tuple[Clue, ...]
+    message: str
+    hint: str
+    source: str
+    settles: str = ""
+    """The fact that `--set` states to answer the question; a stated fact silences the fault."""
+    corrects: Mapping[str, Any] | None = None
+    """Facts that are put right; None when the fault can only be told."""
+    shows: Callable[[Mapping[str, Known]], bool] = lambda facts: True
+    """A condition on what was read, beside the signs."""
+
+
+def _theta_matters(facts: Mapping[str, Known]) -> bool:
+    scaling = facts["rope_scaling"].value if "rope_scaling" in facts else ("default", ())
+    return "rope_theta" in facts and facts["rope_theta"].value != 10000.0 and scaling[0] == "default"
+
+
+def _unsorted(facts: Mapping[str, Known]) -> bool:
+    ids = facts["target_ids"].value if "target_ids" in facts else None
+    return ids is not None and list(ids) != sorted(ids)
+
+
+def _pruned(facts: Mapping[str, Known]) -> bool:
+    return "target_ids" in facts and facts["target_ids"].value is not None
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "fault-specforge-norm-output",
+        ("specforge",),
+        # SpecDrift's fork writes use_aux_norm and is older than the window; its norm_output is EAGLE 3.1's.
+        (Clue("value", "norm_output", (True,)), Clue("no key", "use_aux_norm")),
+        "SpecForge between commit b7ce50cd (2026-07-19) and #879 wrote norm_output true for drafters that feed back the "
+        "un-normed state; the file does not say which release trained it",
+        "trained before #879: --set norm_output=false; trained after it: --set norm_output=true",
+        "sgl-project/SpecForge#568, sgl-project/SpecForge#879",
+        settles="feedback",
+    ),
+    Fault(
+        "fault-specforge-unnormed-head",
+        ("specforge",),
+        (Clue("value", "norm_output", (False,)), Clue("key", "fc_norm")),
+        "SpecForge between commit b7ce50cd (2026-07-19) and #879 wrote norm_output false for drafters whose head reads "
+        "the un-normed state, which no engine serves; the file does not say which release trained it",
+        "if it was trained outside that window it is an ordinary drafter: --set norm_output=false",
+        "sgl-project/SpecForge#568, sgl-project/SpecForge#879",
+        settles="feedback",
+    ),
+    Fault(
+        "fault-modelopt-script-residual",
+        ("speculators",),
+        (
+            Clue("value", "speculators_version", ("0.1.0.dev14",)),
+            Clue("value", "norm_before_residual", (True,)),
+            Clue("no key", "eagle_aux_hidden_state_layer_ids"),
+        ),
+        "Model-Optimizer's convert_to_vllm_ckpt.py writes norm_before_residual true for every drafter, though its "
+        "drafters start layer 0 from the un-normed state: corrected to false",
+        "if this file was not made by that script, say --set norm_before_residual=true",
+        "NVIDIA/Model-Optimizer examples/speculative_decoding/scripts/convert_to_vllm_ckpt.py",
+        settles="residual",
+        corrects={"residual": Residual.RAW},
+    ),
+    Fault(
+        "fault-rope-theta-ignored",
+        ("angelslim", "safeailab"),
+        (),
+        "this trainer has built its rotary embedding with base 10000 whatever rope_theta said, when rope_scaling was "
+        "null; the file says another base, which is kept",
+        "if acceptance is poor at long context, validate with --set rope_theta=10000",
+        "AngelSlim llama_eagle3.py; SafeAILab/EAGLE traineagle3/cnets.py _init_rope",
+        settles="rope_theta",
+        shows=_theta_matters,
+    ),
+    Fault(
+        "fault-old-specforge-rope-theta",
+        ("specforge",),
+        (),
+        "SpecForge before #270 (2025-10-30) built its rotary embedding with base 10000 whatever rope_theta said; the "
+        "file does not say which release trained it, and its base is kept",
+        "only for drafters trained before that day: validate with --set rope_theta=10000",
+        "sgl-project/SpecForge#270",
+        settles="rope_theta",
+        shows=_theta_matters,
+    ),
+    Fault(
+        "fault-unsorted-map",
+        ("modelopt", "modelopt-megatron", "nemo", "vllm", "sglang", "specforge", "safeailab", "speculators"),
+        (),
+        "the draft vocabulary is in frequency order: d2t cannot be rebuilt from a mask",
+        "kept as it is; --sort-vocabulary sorts the map together with the head's rows, which is exact",
+        "Model-Optimizer calibrates the vocabulary by frequency; Automodel datasets/llm/eagle3.py",
+        shows=_unsorted,
+    ),
+    Fault(
+        "fault-torchspec-pruned-head",
+        ("torchspec", "torchspec-vllm"),
+        (),
+        "TorchSpec's convert_to_hf.py takes the rows of a pruned head by offset instead of by token id, so every row "
+        "after the first gap belongs to another token; the file cannot show whether it was pruned by that tool",
+        "compare with the unpruned head, or export again without --prune-vocab",
+        "TorchSpec tools/convert_to_hf.py, lm_head[d2t]",
+        shows=_pruned,
+    ),
+    Fault(
+        "fault-nemo-mla-scale",
+        ("nemo",),
+        (Clue("tensor", "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"), Clue("key", "rope_scaling.mscale_all_dim")),
+        "Automodel trains MLA drafters without yarn's mscale squared in the softmax scale, while every engine applies it",
+        "expect lower acceptance than in training; retrain, or drop mscale_all_dim in a copy and validate",
+        "NVIDIA-NeMo/Automodel draft_deepseek.py",
+    ),
+    Fault(
+        "fault-modelopt-script-ids",
+        ("speculators",),
+        (
+            Clue("value", "speculators_version", ("0.1.0.dev14",)),
+            Clue("no key", "eagle_aux_hidden_state_layer_ids"),
+        ),
+        "Model-Optimizer's convert_to_vllm_ckpt.py drops the layer ids of its source",
+        "take them from the Model-Optimizer export this file was made from",
+        "NVIDIA/Model-Optimizer examples/speculative_decoding/scripts/convert_to_vllm_ckpt.py",
+    ),
+)  # fmt: skip
+
+
+def find_faults(checkpoint: Checkpoint, dialect: str, facts: dict[str, Known], given: frozenset[str]) -> list[Finding]:
+    """A finding for every fault the file shows; facts that can be put right are, in place.
+
+    `given` names the facts the user stated: a question that is answered is not asked again.
+    """
+    findings = []
+    for fault in FAULTS:
+        if dialect not in fault.dialects or fault.settles in given:
+            continue
+        if not all(holds(sign, checkpoint) for sign in fault.signs) or not fault.shows(facts):
+            continue
+        for fact, value in (fault.corrects or {}).items():
+            facts[fact] = Known(value, Origin("rule", fault.source))
+        findings.append(
+            Finding(fault.code, fault.message, place=dialect, got="; ".join(map(str, fault.signs)), hint=fault.hint)
+        )
+    return findings
