@@ -72,17 +72,19 @@ class Written:
 
     size_bytes: int
     sha256: str
+    """Empty when no digest was wanted."""
 
 
 class HashingWriter:
     """Writes one file from pieces and file ranges, in sequence, and knows its SHA-256 at the end.
 
     The hash runs in a thread beside reading and writing, so the whole costs about the slower of the two. Memory stays
-    at 16 MiB. Use as a context manager; `finish` gives size and digest. `place` names the file in findings.
+    at 16 MiB. Use as a context manager; `finish` gives size and digest. `place` names the file in findings. With
+    `hashing=False` ranges go through the kernel and there is no digest.
     """
 
-    def __init__(self, descriptor: int, place: str) -> None:
-        self._descriptor, self._place = descriptor, place
+    def __init__(self, descriptor: int, place: str, *, hashing: bool = True) -> None:
+        self._descriptor, self._place, self._hashing = descriptor, place, hashing
         self._hash = hashlib.sha256()
         self._size = 0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eaglekit-hash")
@@ -104,6 +106,11 @@ class HashingWriter:
 
     def copy(self, source: int, start: int, end: int) -> None:
         """Append the bytes [start, end) of descriptor `source`. Raises `Refusal` when they are not all there."""
+        if not self._hashing:
+            with writing_to(self._place):
+                copy_range(source, start, end, self._descriptor)
+            self._size += end - start
+            return
         while start < end:
             buffer = self._free_buffer()[: end - start]
             try:
@@ -119,12 +126,13 @@ class HashingWriter:
         """Size and digest of everything written so far; waits for the hash."""
         while self._pending:
             self._pending.popleft().result()
-        return Written(self._size, self._hash.hexdigest())
+        return Written(self._size, self._hash.hexdigest() if self._hashing else "")
 
     def _append(self, view: memoryview) -> None:
         while len(self._pending) >= BUFFERS - 1:
             self._pending.popleft().result()
-        self._pending.append(self._thread.submit(self._hash.update, view))
+        if self._hashing:
+            self._pending.append(self._thread.submit(self._hash.update, view))
         with writing_to(self._place):
             _write_all(self._descriptor, view)
         self._size += len(view)

@@ -129,5 +129,14 @@ class Checkpoint:
 
     def fingerprint(self) -> str:
         """`sha256:...` over the config bytes, every header byte, and name, size and mtime of every weight file."""
-        text = json.dumps(dict(sorted(self.evidence.items())), ensure_ascii=True)
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        return digest_of(self.evidence)
+
+    def content_digest(self) -> str:
+        """`sha256:...` over the config bytes, every header byte and every size: the same for a copy of the folder."""
+        return digest_of({name: stamp.rpartition(" ")[0] or stamp for name, stamp in self.evidence.items()})
+
+
+def digest_of(evidence: Mapping[str, str]) -> str:
+    """One digest over named digests and sizes."""
+    text = json.dumps(dict(sorted(evidence.items())), ensure_ascii=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object, too_large
+from eaglekit.checkpoint.lookup import stamp
 from eaglekit.checkpoint.model import Checkpoint, Source
 from eaglekit.checkpoint.weights import Weights, read_weights
 from eaglekit.report import Finding, Refusal
@@ -55,7 +56,7 @@ def open_source(source: Source) -> Checkpoint:
         weight_files=weights.files,
         extra_files={name: size for name, size in files.items() if name not in ours},
         findings=weights.findings,
-        evidence={"config": config_digest, **_stamps(source, weights, files)},
+        evidence={"config": config_digest, **_stamps(source, weights)},
     )
 
 
@@ -82,10 +83,5 @@ def _no_config(label: str, files: Mapping[str, int]) -> Finding:
     )
 
 
-def _stamps(source: Source, weights: Weights, files: Mapping[str, int]) -> Mapping[str, str]:
-    stamps = {}
-    for file, digest in weights.digests.items():
-        path = source.local_path(file)
-        changed = str(path.stat().st_mtime_ns) if path is not None else "remote"
-        stamps[file] = f"{digest} {files[file]} {changed}"
-    return stamps
+def _stamps(source: Source, weights: Weights) -> Mapping[str, str]:
+    return {file: stamp(source, file, digest) for file, digest in weights.digests.items()}

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from typing import IO, Any, NamedTuple
 
 MEMORY_BYTES = 2 << 30
-CPU_SECONDS = 60
+CPU_SECONDS = 10
 OUTPUT_BYTES = 64 << 20
 
 STORAGES = {

@@ -19,8 +19,8 @@ from eaglekit.checkpoint.model import ITEM_BITS, Source, Tensor
 from eaglekit.checkpoint.torch_archive import Archive, read_archive
 from eaglekit.report import Finding, Refusal
 
-TIMEOUT_S = 120
-"""Wall-clock limit of the child; its CPU limit is half of it."""
+TIMEOUT_S = 60
+"""Wall-clock limit of the child, which has 10 s of CPU; a drafter's table takes milliseconds."""
 KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What an interpreter may need to start. Tokens and everything else stay outside the child."""
 
@@ -55,10 +55,40 @@ def _ask_child(pickle: bytes, file: str) -> Mapping[str, Any]:
         except subprocess.TimeoutExpired:
             raise Refusal(_refusal(file, "pickle-malformed", f"reading took more than {TIMEOUT_S} s")) from None
         if done.returncode:
-            raise Refusal(_refusal(file, "pickle-malformed", f"the reading process ended with {done.returncode}"))
+            raise Refusal(
+                _refusal(file, "pickle-malformed", f"the reading process ended with status {done.returncode}")
+            )
         answer.seek(0)
-        document: Mapping[str, Any] = json.loads(answer.read())
-        return document
+        text = answer.read(pickle_child.OUTPUT_BYTES)
+    document = _parsed(text)
+    if not _is_answer(document):
+        raise Refusal(_refusal(file, "pickle-malformed", "the reading process gave no proper answer"))
+    return document  # type: ignore[no-any-return]
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_answer(document: Any) -> bool:
+    """Whether the child's answer has the agreed form: its input may have taken the child over."""
+    if not isinstance(document, dict):
+        return False
+    refused, tensors = document.get("refused"), document.get("tensors")
+    if refused is not None:
+        return isinstance(refused, list) and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(isinstance(text, str) for text in pair)
+            and pair[0] in REFUSALS
+            for pair in refused
+        )
+    return isinstance(tensors, list) and all(
+        isinstance(row, list) and len(row) == 8 and all(isinstance(text, str) for text in row[:4]) for row in tensors
+    )
 
 
 def _tensors(

@@ -1,0 +1,96 @@
+"""Disks that fill up, refuse or vanish while something is written: the destination must not exist afterwards."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eaglekit.checkpoint.disk_errors import disk_finding
+
+WRITE = """
+import pathlib, resource, signal, sys
+from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.report import Refusal
+folder, limit, size = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+if limit:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    with StagedFolder(folder / "out") as staged:
+        staged.write_bytes("config.json", b"{}")
+        with staged.open_file("model.safetensors") as writer:
+            for _ in range(size >> 16):
+                writer.write(bytes(1 << 16))
+        staged.commit()
+except Refusal as refusal:
+    print(*[finding.code for finding in refusal.findings])
+else:
+    print("written")
+"""
+LIMIT = 1 << 20
+
+
+def write(folder: Path, limit: int, size_bytes: int) -> str:
+    """What a run that writes `size_bytes` says: finding codes, or `written`."""
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE, folder, str(limit), str(size_bytes)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[tuple[Path, int]]:
+    """A folder that holds 1 MiB, and the file-size limit that makes it so where mounting is not permitted."""
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], capture_output=True)
+    yield tmp_path, (0 if mounted.returncode == 0 else LIMIT)
+    if mounted.returncode == 0:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_what_fits_is_written(small_disk):
+    folder, limit = small_disk
+    assert write(folder, limit, LIMIT // 2) == "written"
+    assert (folder / "out" / "model.safetensors").stat().st_size == LIMIT // 2
+
+
+def test_a_disk_that_fills_up_leaves_nothing(small_disk):
+    folder, limit = small_disk
+    assert write(folder, limit, 2 * LIMIT) == "disk-full"
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_with_room_again_is_written_to(small_disk):
+    folder, limit = small_disk
+    write(folder, limit, 2 * LIMIT)
+    assert write(folder, limit, LIMIT // 2) == "written"
+
+
+def test_a_file_size_limit_leaves_nothing(tmp_path):
+    assert write(tmp_path, LIMIT, 2 * LIMIT) == "disk-full"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_destination_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("x")
+    assert write(tmp_path / "file", 0, LIMIT) == "destination-parent"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.ENOSPC, "disk-full"), (errno.EDQUOT, "disk-full"), (errno.EFBIG, "disk-full"),
+        (errno.EROFS, "destination-read-only"), (errno.EACCES, "destination-denied"),
+        (errno.EPERM, "destination-denied"), (errno.EEXIST, "destination-exists"),
+        (errno.ENOTDIR, "destination-parent"), (errno.ENOENT, "destination-parent"), (errno.EIO, "write-failed"),
+    ],
+    ids=lambda value: errno.errorcode[value] if isinstance(value, int) else value,
+)  # fmt: skip
+def test_every_error_of_the_system_has_its_finding(number, code):
+    finding = disk_finding(OSError(number, "said the system"), "out/model.safetensors")
+    assert (finding.code, finding.place, finding.got) == (code, "out/model.safetensors", errno.errorcode[number])
