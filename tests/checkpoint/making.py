@@ -12,6 +12,9 @@ import pytest
 
 from eaglekit.report import Finding, Refusal
 
+TRICKY = 'ab. "\\/\n\x00\x1f\x7fé\u2028\U0001f600'
+"""Characters that JSON writers escape differently, among plain ones."""
+
 
 def framed(header: bytes, data: bytes = b"") -> bytes:
     """A safetensors file with this header text, right or wrong."""

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from eaglekit.checkpoint import layout
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.model import ITEM_BITS
-from tests.checkpoint.making import only, refused
+from tests.checkpoint.making import TRICKY, only, refused
 
 FRAMEWORK_NAMES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16", "I32": "int32", "U32": "uint32",
@@ -46,7 +46,7 @@ def written_by_the_library(
 @some.composite
 def tables(draw: some.DrawFn) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     tensors = {}
-    for name in draw(some.lists(some.text(max_size=4), unique=True, min_size=1, max_size=5)):
+    for name in draw(some.lists(some.text(TRICKY, max_size=4), unique=True, min_size=1, max_size=5)):
         dtype = draw(some.sampled_from(sorted(FRAMEWORK_NAMES)))
         shape = tuple(draw(some.lists(some.integers(0, 3), max_size=3)))
         size = Entry(name, dtype, shape).size_bytes
@@ -54,7 +54,9 @@ def tables(draw: some.DrawFn) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     return tensors
 
 
-@given(tables(), some.none() | some.dictionaries(some.text(max_size=3), some.text(max_size=3), max_size=1))
+@given(
+    tables(), some.none() | some.dictionaries(some.text(TRICKY, max_size=3), some.text(TRICKY, max_size=3), max_size=1)
+)
 def test_a_whole_file_equals_the_library_s(tensors, metadata):
     assert written_by_us(tensors, metadata) == written_by_the_library(tensors, metadata)
 
@@ -78,7 +80,7 @@ def test_data_starts_on_a_multiple_of_eight(tensors):
     assert len(safetensors_header([Entry(name, row[0], row[1]) for name, row in tensors.items()])) % 8 == 0
 
 
-@given(some.dictionaries(some.text(max_size=3), some.text(max_size=3), max_size=5))
+@given(some.dictionaries(some.text(TRICKY, max_size=3), some.text(TRICKY, max_size=3), max_size=5))
 def test_metadata_in_any_order_gives_the_same_bytes(metadata):
     backwards = dict(reversed(metadata.items()))
     assert safetensors_header([], metadata) == safetensors_header([], backwards)
