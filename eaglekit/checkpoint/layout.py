@@ -38,7 +38,8 @@ def file_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def safetensors_header(entries: Iterable[Entry], metadata: Mapping[str, str] | None = None) -> bytes:
     """Length field and header for `entries`, byte for byte as the safetensors library (0.8) writes them.
 
-    The data follows in `file_order`. Raises `Refusal` above 100 MB, which no reader would accept.
+    The data follows in `file_order`; metadata keys are sorted, where the library's order changes from run to run.
+    Raises `Refusal` above 100 MB, which no reader would accept.
     """
     document: dict[str, Any] = {}
     if metadata is not None:
