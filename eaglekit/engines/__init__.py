@@ -1,1 +1,35 @@
-"""Room."""
+"""Knows what each serving engine, version by version, does with a checkpoint: rows with sources, and checks over them.
+
+Must never know how to write a checkpoint, nor touch a disk or a tensor's values.
+"""
+
+from eaglekit.engines.findings import as_findings
+from eaglekit.engines.listing import as_markdown, capabilities_table, engines_markdown, engines_table
+from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Verdict, Version
+from eaglekit.engines.reading import reading_for, readings
+from eaglekit.engines.requests import parse_request
+from eaglekit.engines.rules import Behaviour, Capability, Engine, Feature
+from eaglekit.engines.tables import ENGINES
+
+__all__ = [
+    "ENGINES",
+    "Artefact",
+    "Behaviour",
+    "Capability",
+    "Effect",
+    "Engine",
+    "Feature",
+    "Reading",
+    "Request",
+    "Span",
+    "Verdict",
+    "Version",
+    "as_findings",
+    "as_markdown",
+    "capabilities_table",
+    "engines_markdown",
+    "engines_table",
+    "parse_request",
+    "reading_for",
+    "readings",
+]

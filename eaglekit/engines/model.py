@@ -1,7 +1,8 @@
-"""The nouns of this room: versions and spans of them, what an engine makes of a checkpoint, and the rows that say so."""
+"""The nouns of this room: versions and spans of them, verdicts, effects and readings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -25,6 +26,9 @@ class Version:
     def parse(cls, text: str) -> Version:
         """The version that `text` writes, for example `0.22.1` or `2026.06`. Raises `ValueError` for other text."""
         pieces = text.strip().removeprefix("v").split(".")
+        if len(pieces) > 1 and re.fullmatch(r"post[0-9]+", pieces[-1]):
+            # A post release repairs the package, not the program.
+            pieces = pieces[:-1]
         if not all(piece.isascii() and piece.isdigit() for piece in pieces):
             raise ValueError(f"{text!r} is no version: numbers with dots between them")
         return cls(tuple(int(piece) for piece in pieces), ".".join(pieces))
@@ -40,7 +44,7 @@ class Version:
 
     def line(self) -> Version:
         """The release line: 0.22 for 0.22.1. A date is its own line."""
-        return self if self.is_date or len(self.parts) < 3 else Version(self.parts[:2])
+        return self if self.is_date else Version(self.parts[:2])
 
     def __str__(self) -> str:
         return self.text or ".".join(map(str, self.parts))

@@ -1,0 +1,219 @@
+"""Checks of captured layers: which list an engine reads, under which convention, and which states come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from eaglekit.dialects import families
+from eaglekit.dialects.families import IdRule
+from eaglekit.drafter import Fusion
+from eaglekit.drafter.aux_layers import default_boundaries
+from eaglekit.engines.case import Case, Found, Unknown, listed, place_of
+from eaglekit.engines.model import Effect, Verdict
+from eaglekit.engines.rules import Behaviour, Capability, Feature
+
+WRONG, BEYOND, ARGUMENT = "engine-layers-wrong", "engine-layers-uncapturable", "engine-layers-argument"
+
+ID_PATHS = ("eagle_aux_hidden_state_layer_ids", "eagle_config.eagle_aux_hidden_state_layer_ids", "layer_ids")
+"""Every place in which somebody writes layer ids."""
+
+ID_RULES: Mapping[str, IdRule] = MappingProxyType({
+    rule.name: rule
+    for rule in (
+        families.BOUNDARY, families.SGLANG, families.SGLANG_DEEPSEEK, families.SGLANG_GPT_OSS, families.TOKENSPEED,
+        families.TOKENSPEED_DEEPSEEK, families.TOKENSPEED_K3,
+    )
+})  # fmt: skip
+"""A behaviour of `Feature.IDS` by its value -> the rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """One of the code paths that an engine captures states on."""
+
+    label: str
+    ids: Feature
+    use_aux: Feature
+
+
+_V1 = Runner("V1", Feature.IDS, Feature.USE_AUX)
+_V2 = Runner("V2", Feature.IDS_V2, Feature.USE_AUX_V2)
+_RUNNERS: Mapping[Behaviour, tuple[Runner, ...]] = MappingProxyType({
+    Behaviour.V1: (_V1,), Behaviour.V2: (_V2,), Behaviour.BOTH: (_V1, _V2), Behaviour.NOT_KNOWN: (_V1,),
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What an engine captures, and how it came to that."""
+
+    ids: tuple[int, ...]
+    """As written; empty for its default."""
+    path: str
+    boundaries: tuple[int, ...]
+    row: Capability
+
+
+def runners(case: Case) -> tuple[Runner, ...]:
+    """The code paths that may serve this drafter; parallel drafting runs on V1 wherever there is a choice."""
+    return (_V1,) if case.spec.parallel_drafting else _RUNNERS[case.does(Feature.RUNNERS)]
+
+
+def layers(case: Case) -> Found:
+    """Captured states other than those the drafter was trained on, on each runner that may serve it."""
+    if case.spec.fusion is Fusion.FINAL_STATE:
+        return
+    on = runners(case)
+    outcomes = [tuple(_one(case, runner)) for runner in on]
+    if all(outcome == outcomes[0] for outcome in outcomes):
+        yield from outcomes[0]
+        return
+    for runner, outcome in zip(on, outcomes, strict=True):
+        yield from (_labelled(case, entry, runner) for entry in outcome)
+
+
+def _labelled(case: Case, entry: Effect | Unknown, runner: Runner) -> Effect | Unknown:
+    named = f"{case.title} on its {runner.label} runner"
+    if isinstance(entry, Unknown):
+        return Unknown(entry.text.replace(case.title, named, 1))
+    return Effect(entry.verdict, entry.code, entry.text.replace(case.title, named, 1), entry.source)
+
+
+def _one(case: Case, runner: Runner) -> Found:
+    row = case.rule(runner.ids)
+    if row.behaviour is Behaviour.ARGUMENT:
+        yield from _argument(case, row)
+        return
+    captures = _captures(case, runner)
+    if isinstance(captures, Unknown):
+        yield captures
+        return
+    capture = captures
+    yield from _limits(case, capture)
+    wanted = case.spec.aux_layers
+    if not wanted:
+        text = f"captures {listed(capture.boundaries)} ({_how(case, capture, runner)})"
+        yield Unknown(f"{case.title} {text}; which states the drafter was trained on is not decided")
+    elif capture.boundaries != wanted:
+        yield case.effect(Verdict.MISREADS, WRONG, _sentence(case, capture, runner), capture.row)
+
+
+def _sentence(case: Case, capture: Capture, runner: Runner) -> str:
+    wanted = case.spec.aux_layers
+    text = f"{_how(case, capture, runner)} and captures layers {listed(capture.boundaries)} instead of {listed(wanted)}"
+    return f"{text} (boundary indices){_shift(capture.boundaries, wanted)}"
+
+
+def _how(case: Case, capture: Capture, runner: Runner) -> str:
+    if capture.path:
+        as_written = capture.boundaries == tuple(sorted(set(capture.ids)))
+        meaning = "boundary indices" if as_written else "outputs of blocks counted from 0"
+        return f"reads the ids {list(capture.ids)} {place_of(capture.path)} as {meaning}"
+    ignored = [path for path in ID_PATHS if path not in case.rule(runner.ids).values and case.view.get(path)]
+    lost = case.view.flattened and case.artefact.config.get(ID_PATHS[0]) and not case.view.get(ID_PATHS[0])
+    if lost:
+        return "does not keep the layer ids of a speculators config, takes its default"
+    if ignored:
+        return f"ignores the ids {case.view.get(ignored[0])} {place_of(ignored[0])}, takes its default"
+    return "finds no layer ids, takes its default"
+
+
+def _shift(got: Sequence[int], wanted: Sequence[int]) -> str:
+    shifts = {ours - theirs for ours, theirs in zip(got, wanted, strict=False)}
+    if len(got) != len(wanted) or len(shifts) != 1:
+        return ""
+    return {-1: ", one block too early", 1: ", one block too late"}.get(shifts.pop(), "")
+
+
+def _captures(case: Case, runner: Runner) -> Capture | Unknown:
+    """What is captured; `Unknown` when it depends on a family or depth that nobody says."""
+    outcomes: dict[tuple[int, ...], Capture] = {}
+    for row in _candidates(case, runner.ids):
+        if row.behaviour is Behaviour.NOT_KNOWN:
+            return case.unknown("reads layer ids")
+        path, ids = case.view.first([p for p in row.values if case.view.get(p)])
+        if path and not _is_ids(ids):
+            return case.unknown(f"treats {path}: {ids!r}")
+        for boundaries in _decoded(case, row, ids) if path else _defaults(case):
+            if boundaries is None:
+                return case.unknown(f"chooses layers here: {_default_reason(case)}")
+            outcomes[boundaries] = Capture(tuple(ids or ()), path, boundaries, row)
+    if len(outcomes) == 1:
+        return next(iter(outcomes.values()))
+    some_of = " or ".join(listed(boundaries) for boundaries in outcomes)
+    needed = "family" if case.spec.target_layers is not None or len(_candidates(case, runner.ids)) > 1 else "depth"
+    return Unknown(f"{case.title} captures {some_of}, depending on the target's {needed}, which nothing says")
+
+
+def _candidates(case: Case, feature: Feature) -> tuple[Capability, ...]:
+    """The row that holds, or every rival when the target's family is not known."""
+    family = case.spec.target_family
+    if family is not None and families.family_of(family) is not None:
+        return (case.rule(feature),)
+    return case.rules.rivals.get(feature) or (case.rule(feature),)
+
+
+def _decoded(case: Case, row: Capability, ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    rule, depth = ID_RULES[row.behaviour.value], case.spec.target_layers
+    # Some rules ask whether an id is the target's depth; without it both answers are possible.
+    for guess in (depth,) if depth is not None else (None, max(ids)):
+        yield tuple(sorted(set(rule.decode(ids, guess))))
+
+
+def _defaults(case: Case) -> Iterator[tuple[int, ...] | None]:
+    depth = case.spec.target_layers
+    for row in _candidates(case, Feature.DEFAULT_IDS):
+        if row.behaviour is Behaviour.NOT_KNOWN or depth is None:
+            yield None
+        else:
+            later = 1 if row.behaviour is Behaviour.ONE_LATER else 0
+            yield tuple(boundary + later for boundary in default_boundaries(depth))
+
+
+def _default_reason(case: Case) -> str:
+    if case.spec.target_layers is None:
+        return "its default depends on the target's depth, which nothing says"
+    return "the file names none, and its default is not established for this target"
+
+
+def _is_ids(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, int) and not isinstance(entry, bool) for entry in value)
+
+
+def _limits(case: Case, capture: Capture) -> Found:
+    depth, boundaries = case.spec.target_layers, capture.boundaries
+    last, first, dead = (case.rule(f) for f in (Feature.LAST_BOUNDARY, Feature.FIRST_BOUNDARY, Feature.LAST_ID))
+    count = case.spec.num_aux_states
+    if 0 in boundaries and first.behaviour is Behaviour.REJECTED:
+        text = "cannot capture boundary 0, the embeddings, of this target: there is no residual yet"
+        yield case.effect(Verdict.REJECTS, BEYOND, text, first)
+    if depth is None:
+        return
+    beyond = [boundary for boundary in boundaries if boundary > depth]
+    if beyond:
+        text = f"accepts boundary {listed(beyond)} of a target of {depth} blocks and never captures it, so fc gets "
+        yield case.effect(Verdict.REJECTS, BEYOND, f"{text}{count - len(beyond)} states of {count}", capture.row)
+    if depth in boundaries and last.behaviour is Behaviour.NEVER:
+        text = f"never captures boundary {depth}, the output of this target's last block, so fc gets "
+        yield case.effect(Verdict.REJECTS, BEYOND, f"{text}{count - 1} states of {count}", last)
+    elif depth - 1 in capture.ids and dead.behaviour is Behaviour.NEVER:
+        text = f"captures nothing for id {depth - 1}: the last block's output has the id {depth} there"
+        yield case.effect(Verdict.REJECTS, BEYOND, text, dead)
+    if len(boundaries) != count and not beyond:
+        text = f"captures {len(boundaries)} states ({listed(boundaries)}) for an fc that reads {count}"
+        yield case.effect(Verdict.REJECTS, "engine-width-wrong", text, capture.row)
+
+
+def _argument(case: Case, row: Capability) -> Found:
+    wanted, depth = case.spec.aux_layers, case.spec.target_layers
+    if not wanted:
+        yield Unknown(f"{case.title} takes its layers from an argument; which ones are right is not decided")
+        return
+    if depth is not None and wanted == default_boundaries(depth):
+        return
+    ids = families.OUTPUT_OF.encode(wanted, depth) if 0 not in wanted else ()
+    needs = f"eagle3_layers_to_capture={{{listed(ids)}}}" if ids else "a state that its argument cannot name"
+    text = f"reads no layer ids from the file: it needs {needs} and takes its default layers without it"
+    yield case.effect(Verdict.DEGRADED if ids else Verdict.MISREADS, ARGUMENT, text, row)

@@ -1,0 +1,70 @@
+"""The engines as tables that people read: for `eaglekit engines` and for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eaglekit.engines.requests import known_engine
+from eaglekit.engines.rules import Capability, Engine
+from eaglekit.engines.tables import ENGINES
+from eaglekit.report import Table
+
+
+def engine_tables(name: str | None = None) -> tuple[Table, ...]:
+    """What `eaglekit engines` prints: every engine, or the rows of one. Raises `Refusal` for an unknown name."""
+    if name is None:
+        return (engines_table(),)
+    engine = known_engine(name)
+    hint = (Table("hint", "Besides the file", ("hint",), ((engine.hint,),)),) if engine.hint else ()
+    return (capabilities_table(engine.name), _releases(engine), *hint)
+
+
+def _releases(engine: Engine) -> Table:
+    rows = tuple((str(release.version), release.source) for release in engine.releases)
+    return Table("releases", f"Known versions of {engine.title}", ("version", "read in"), rows)
+
+
+def engines_table() -> Table:
+    """One row per engine: name, title, the versions that are known, where they were read."""
+    rows = tuple(
+        (engine.name, engine.title, str(engine.versions[0]), str(engine.versions[-1]), engine.releases[-1].source)
+        for engine in ENGINES.values()
+    )
+    return Table("engines", "Engines whose reading of a checkpoint is known", _COLUMNS, rows)
+
+
+_COLUMNS = ("engine", "title", "oldest", "newest", "read in")
+
+
+def capabilities_table(name: str) -> Table:
+    """Every row of one engine: feature, drafter class, versions, behaviour, source. Raises `Refusal` for others."""
+    engine = known_engine(name)
+    columns = ("feature", "drafter", "target", "versions", "behaviour", "where or which", "source")
+    rows = tuple(_cells(row) for row in sorted(engine.rows, key=lambda row: row.feature.value))
+    return Table(f"engine-{name}", f"What {engine.title} does", columns, rows)
+
+
+def _cells(row: Capability) -> tuple[str, ...]:
+    drafter, target = row.drafter.replace("*", "any"), row.family or "any"
+    values = ", ".join(row.values)
+    return (row.feature.value, drafter, target, str(row.span), row.behaviour.value, values, row.source)
+
+
+def as_markdown(table: Table) -> str:
+    """A table in Markdown, without its title; ends with a line break."""
+    lines = [_line(table.columns), _line(["---"] * len(table.columns)), *(_line(row) for row in table.rows)]
+    return "\n".join(lines) + "\n"
+
+
+def engines_markdown() -> str:
+    """Every engine with its rows and its hint, as one Markdown text for the documentation."""
+    return "\n".join(_section(engine) for engine in ENGINES.values())
+
+
+def _section(engine: Engine) -> str:
+    hint = f"{engine.hint[0].upper()}{engine.hint[1:]}.\n\n" if engine.hint else ""
+    return f"## {engine.title}\n\n{hint}{as_markdown(capabilities_table(engine.name))}"
+
+
+def _line(cells: Sequence[object]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,85 @@
+"""What every engine, version by version, makes of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from eaglekit.dialects.families import family_of
+from eaglekit.engines.case import Case, Unknown
+from eaglekit.engines.checks import CHECKS
+from eaglekit.engines.choosing import choose
+from eaglekit.engines.findings import as_findings
+from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Version, worst
+from eaglekit.engines.requests import known_engine, known_version
+from eaglekit.engines.rules import Engine, compose
+from eaglekit.engines.stored import Stored, name_all
+from eaglekit.engines.tables import ENGINES
+
+__all__ = ["as_findings", "outcome", "reading_for", "readings"]
+
+Outcome = tuple[tuple[Effect, ...], tuple[str, ...]]
+"""Effects, and sentences about what is not known."""
+
+
+def readings(artefact: Artefact, engines: Iterable[str] | None = None) -> list[Reading]:
+    """What each of `engines`, or every known one, makes of `artefact`; versions with the same effects are one reading.
+
+    Raises `Refusal` for the name of an unknown engine.
+    """
+    names = tuple(ENGINES) if engines is None else tuple(engines)
+    stored = name_all(artefact.tensors, artefact.spec)
+    return [reading for name in names for reading in _of(known_engine(name), artefact, stored)]
+
+
+def reading_for(artefact: Artefact, request: Request) -> Reading:
+    """What one version of one engine makes of `artefact`, with the span of versions that agree.
+
+    Raises `Refusal` when the engine or its version is not known.
+    """
+    engine = known_engine(request.engine)
+    version = engine.versions[-1] if request.version is None else known_version(engine, request.version)
+    spans = _of(engine, artefact, name_all(artefact.tensors, artefact.spec))
+    return next(reading for reading in spans if version in reading.span)
+
+
+def _of(engine: Engine, artefact: Artefact, stored: Stored) -> list[Reading]:
+    versions = engine.versions
+    outcomes = [(version, outcome(engine, version, artefact, stored)) for version in versions]
+    runs = [[version for version, _ in run] for _, run in groupby(outcomes, key=lambda pair: pair[1])]
+    results = [result for result, _ in groupby(found for _, found in outcomes)]
+    made = []
+    for number, (run, (effects, unknown)) in enumerate(zip(runs, results, strict=True)):
+        since = _boundary(run[0], versions) if number else None
+        until = _boundary(runs[number + 1][0], versions) if number + 1 < len(runs) else None
+        verdict = worst(tuple(effect.verdict for effect in effects))
+        made.append(Reading(engine.name, Span(since, until), verdict, effects, unknown))
+    return made
+
+
+def _boundary(version: Version, versions: tuple[Version, ...]) -> Version:
+    """Where a run begins: the whole line, 0.29, when `version` is the first known one of it."""
+    line = version.line()
+    first = next(known for known in versions if known.starts_with(line))
+    return line if first == version else version
+
+
+def outcome(engine: Engine, version: Version, artefact: Artefact, stored: Stored) -> Outcome:
+    """The effects of one version of one engine on `artefact`, and what is not known about it."""
+    families = _families(artefact.spec.target_family)
+    choice = choose(engine, version, artefact, families)
+    if choice.drafter is None:
+        return choice.effects, ()
+    rules = compose(engine, version, drafter=choice.drafter.name, families=families)
+    case = Case(rules, choice.drafter, choice.view, artefact, stored)
+    found = [entry for check in CHECKS for entry in check(case)]
+    effects = (*choice.effects, *(entry for entry in found if isinstance(entry, Effect)))
+    unknown = tuple(entry.text for entry in found if isinstance(entry, Unknown))
+    return tuple(dict.fromkeys(effects)), tuple(dict.fromkeys(unknown))
+
+
+def _families(model_type: str | None) -> tuple[str, ...]:
+    if model_type is None:
+        return ()
+    family = family_of(model_type)
+    return (model_type,) if family is None or family.name == model_type else (model_type, family.name)
