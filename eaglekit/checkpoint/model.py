@@ -99,6 +99,12 @@ class Checkpoint:
     evidence: Mapping[str, str] = field(default_factory=dict)
     """What `fingerprint` stands on: digests of the config and the headers, sizes and times of the weight files."""
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all weight files."""
+        files = self.source.files()
+        return sum(files[file] for file in self.weight_files)
+
     def read(self, name: str) -> bytes:
         """The whole contiguous bytes of one small tensor. Raises `Refusal` above 64 MiB: big ones are streamed."""
         size_bytes = self.tensors[name].size_bytes

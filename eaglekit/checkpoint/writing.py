@@ -32,12 +32,13 @@ class StagedFolder:
     """A new folder in the making, hidden beside `destination` until `commit`; use as a context manager.
 
     Leaving without `commit`, by an error or by SIGINT, SIGTERM or SIGHUP, removes everything that was written. What a
-    killed run left behind is removed by the next run to the same destination. With `durable=False` nothing is synced.
+    killed run left behind is removed by the next run to the same destination. With `durable=False` nothing is synced,
+    with `hashing=False` files get no digest.
     """
 
-    def __init__(self, destination: Path, *, durable: bool = True) -> None:
+    def __init__(self, destination: Path, *, durable: bool = True, hashing: bool = True) -> None:
         self.destination = destination
-        self.durable = durable
+        self.durable, self.hashing = durable, hashing
         self._final = Path(os.path.abspath(destination))  # noqa: PTH100 - resolve() would follow a link at the end
         self._written: dict[str, Written] = {}
         self._cleanup = ExitStack()
@@ -82,7 +83,7 @@ class StagedFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
-            with HashingWriter(descriptor, place) as writer:
+            with HashingWriter(descriptor, place, hashing=self.hashing) as writer:
                 yield writer
                 self._written[name] = writer.finish()
         finally:

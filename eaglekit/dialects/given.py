@@ -25,6 +25,9 @@ class Given:
     """`boundary` or `output-of`: how the ids in the file are meant."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     target_family: str | None = None
+    target_facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the target's own config states, by spec field; the user's statements outrank it."""
+    target_label: str = ""
     dialect: str | None = None
     drops: tuple[str, ...] = ()
     """Config keys and tensors the user allows to be left behind."""

@@ -89,11 +89,14 @@ def _settle(
     """Facts from the user, the tensors, the config and the dialect's rules, in that order of trust."""
     measured = measure(bound)
     stated = {name: Known(value, Origin("given", f"--set {config_name(name)}")) for name, value in given.facts.items()}
+    of_target = Origin("read", f"target {given.target_label} config.json")
+    stated = {name: Known(value, of_target) for name, value in given.target_facts.items()} | stated
     if given.target_family is not None:
         stated["target_family"] = Known(given.target_family, Origin("given", "--target-family"))
     said = config.facts | stated
     findings = [*disagreements(measured, said), *flags(measured, said)]
     findings += _corrections(measured, config.facts)
+    findings += _other_target(config.facts, given)
     facts = {**config.facts, **stated, **measured}
     if COPIED_DEPTH in facts and facts[COPIED_DEPTH].value != measured["num_layers"].value:
         facts.setdefault("target_layers", facts[COPIED_DEPTH])
@@ -151,6 +154,23 @@ def _corrections(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> 
             )
         )
     return findings
+
+
+def _other_target(said: Mapping[str, Known], given: Given) -> list[Finding]:
+    """A file that states its target's depth is not converted for a target of another depth."""
+    mine, theirs = _value(said, "target_layers"), given.target_facts.get("target_layers")
+    if mine is None or theirs is None or mine == theirs:
+        return []
+    return [
+        Finding(
+            "target-size",
+            f"the drafter is made for a target of {mine} blocks, this target has {theirs}",
+            place=said["target_layers"].origin.place,
+            got=str(mine),
+            expected=str(theirs),
+            hint="give the target this drafter was trained for",
+        )
+    ]
 
 
 def _ask(name: str) -> Finding:

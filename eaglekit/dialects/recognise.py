@@ -33,7 +33,7 @@ def recognise(checkpoint: Checkpoint, *, dialect: str | None = None) -> Recognit
     if stranger is not None:
         raise Refusal(_stranger_finding(stranger, checkpoint))
     if dialect is not None:
-        return _named(dialect)
+        return named(dialect)
     fits = sorted(
         (_score(candidate, checkpoint) for candidate in DIALECTS.values() if _fits(candidate, checkpoint)),
         key=lambda fit: -fit.score,
@@ -88,7 +88,8 @@ def _stranger_finding(stranger: Stranger, checkpoint: Checkpoint) -> Finding:
     )
 
 
-def _named(name: str) -> Recognition:
+def named(name: str) -> Recognition:
+    """The dialect that the user named. Raises `Refusal` with the nearest name."""
     if name not in DIALECTS:
         close = difflib.get_close_matches(name, DIALECTS, n=1)
         raise Refusal(

@@ -59,6 +59,11 @@ class Finding:
         if self.severity is None:
             object.__setattr__(self, "severity", CODES[self.code].severity)
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, str]) -> Finding:
+        """The finding that `as_json` wrote."""
+        return cls(**{**document, "severity": Severity(document["severity"])})  # type: ignore[arg-type]
+
     def as_json(self) -> dict[str, str]:
         """The finding as a flat JSON object; empty fields are left out."""
         assert self.severity is not None  # noqa: S101 - set in __post_init__
@@ -140,6 +145,24 @@ class Report:
     def with_findings(self, findings: Iterable[Finding]) -> Report:
         """This report with `findings` added behind its own."""
         return replace(self, findings=(*self.findings, *findings))
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Report:
+        """The report that `as_json` wrote. The document has passed `schemas/report.json`."""
+        return cls(
+            command=document["command"],
+            subject=document["subject"],
+            facts=tuple(Fact(name, f["value"], f["origin"]) for name, f in document["facts"].items()),
+            findings=tuple(Finding.from_json(finding) for finding in document["findings"]),
+            tables=tuple(
+                Table(name, name, tuple(rows[0]) if rows else (), tuple(tuple(row.values()) for row in rows))
+                for name, rows in document["tables"].items()
+            ),
+            measurements=tuple(
+                Measurement(m["name"], m["value"], m["unit"], m["note"]) for m in document["measurements"]
+            ),
+            result=document["result"],
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The document that `--json` prints; schema `schemas/report.json`."""

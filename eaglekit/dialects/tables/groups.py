@@ -73,8 +73,14 @@ def flag_keys(prefix: str = "", *, write: bool = True, residual: bool = True) ->
 
 
 
+# null means "the target's head": a size without a head would make SGLang build one (llama_eagle3.py).
+DRAFT_VOCABULARY = Key(
+    "draft_vocab_size",
+    Codec(k.integer("draft_vocab_size").reads, lambda spec: spec.draft_vocab_size if spec.own_head else None),
+)
+
 SIZE_KEYS: tuple[Key, ...] = (
-    Key("draft_vocab_size", k.integer("draft_vocab_size")),
+    DRAFT_VOCABULARY,
     Key("target_hidden_size", k.integer("target_hidden_size")),
     Key("num_aux_hidden_states", k.only_if(lambda spec: spec.fusion is Fusion.AUX_STATES, k.integer("num_aux_states"))),
 )

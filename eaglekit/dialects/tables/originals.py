@@ -85,7 +85,7 @@ SPECFORGE = Dialect(
     classes={"gqa": _EAGLE3},
     limits=(
         g.NO_MLA, g.NO_NORMED_RESIDUAL_HERE, g.NO_QK_NORM, g.NO_BIASES, g.NO_PARALLEL, g.NO_WHOLE_NORM, g.ONE_LAYER,
-        g.THREE_STATES, g.NO_FINAL_STATE,
+        g.THREE_STATES, g.NO_FINAL_STATE, g.NEEDS_HEAD,
     ),
     writes_identity_map=True,
     writes_mask=True,

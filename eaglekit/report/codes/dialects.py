@@ -279,6 +279,11 @@ CODES: tuple[Code, ...] = (
         "--embedding drop leaves it out.",
     ),
     Code(
+        "embedding-copy-likely", NOTE, "the drafter's embedding equals the target's wherever it was sampled",
+        "One of the two lies on the Hub, so only rows spread over the vocabulary were compared.",
+        "Compare with both folders on this machine for a proof.",
+    ),
+    Code(
         "embedding-trained", NOTE, "the drafter's embedding differs from the target's",
         "It was trained along. SGLang overwrites it with the target's when the widths are equal.",
         "Nothing to do for vLLM.",

@@ -1,4 +1,4 @@
-"""Codes raised by the plan room."""
+"""Codes about deciding, saving and carrying out a conversion."""
 
 from __future__ import annotations
 
@@ -6,4 +6,58 @@ from eaglekit.report.model import Code, Severity
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
-CODES: tuple[Code, ...] = ()
+CODES: tuple[Code, ...] = (
+    Code(
+        "target-needed", ERROR, "a tensor must be copied from the target",
+        "Some layouts always hold the embedding or the head. It is copied from the target's own bytes and never "
+        "invented.", "Add --target.",
+    ),
+    Code(
+        "nothing-to-copy", ERROR, "the drafter already has the tensor that was to be copied",
+        "Replacing a trained embedding or head by the target's would be another function.",
+        "Leave the option out.",
+    ),
+    Code(
+        "embedding-needed", ERROR, "a drafter of another width than its target needs its own embedding",
+        "Engines share the target's embedding with drafters that have none. With another width the first step crashes.",
+        "Get the file with its embedding from the trainer.",
+    ),
+    Code(
+        "embedding-lost", ERROR, "the layout would lose a trained embedding",
+        "The output would run with the target's embedding instead of the drafter's own: another function, unless the "
+        "two are equal.", "Prove it a copy with --target, or accept the change with --embedding drop.",
+    ),
+    Code(
+        "widths-differ", ERROR, "the target's tensor has another width",
+        "A copied tensor must fit the drafter's hidden size.", "Get the drafter's own tensor from the trainer.",
+    ),
+    Code(
+        "source-changed", ERROR, "the source has changed since the plan was made",
+        "A plan names byte ranges of files as they were. Applying it to other files would write a mixture.",
+        "Make a new plan.",
+    ),
+    Code(
+        "plan-invalid", ERROR, "the plan file is not one that can be applied",
+        "A plan is checked against its schema and against the source before anything is written.",
+        "Make a new plan with eaglekit convert -o plan.json.",
+    ),
+    Code(
+        "cast-overflow", ERROR, "values overflow in the dtype that was asked for",
+        "F16 ends at 65504; BF16 and F32 reach far beyond. An overflowed weight is infinite, and one infinite weight "
+        "makes every logit NaN.", "Keep the dtype, cast to bfloat16 or float32, or say --force-overflow.",
+    ),
+    Code(
+        "destination-inside-source", ERROR, "source and destination overlap",
+        "The source is never touched, and a folder cannot appear whole inside or above itself.",
+        "Choose a destination beside the source.",
+    ),
+    Code(
+        "shard-size", ERROR, "the shard size cannot be read", "Sizes are numbers with an optional unit.",
+        "Write 500MB, 5GB or a number of bytes.",
+    ),
+    Code(
+        "output-invalid", ERROR, "the config to be written does not satisfy its own schema",
+        "Every config is checked before it is written. This is a mistake in eaglekit's tables, not in your file.",
+        "Report it with the output of --json.",
+    ),
+)  # fmt: skip

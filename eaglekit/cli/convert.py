@@ -1,0 +1,117 @@
+"""`eaglekit convert`: plan a conversion, and carry it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from eaglekit.cli.options import meaning_options, stacked
+from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say
+
+write_options = stacked(
+    click.option("--no-manifest", is_flag=True, help="Do not hash files on the way; writes no SHA256SUMS."),
+    click.option("--no-fsync", is_flag=True, help="Leave flushing to the system, as cp does: faster, not crash-safe."),
+)
+
+
+@click.command("convert")
+@click.argument("src")
+@click.argument("dst", type=click.Path(path_type=Path), required=False)
+@click.option("--to", default="portable", show_default=True, metavar="DIALECT", help="Layout to write: eaglekit dialects.")
+@click.option("--for", "requests", multiple=True, metavar="ENGINE[@VERSION]", help="An engine that must read it rightly.")
+@click.option("--allow-degraded", is_flag=True, help="Warn, instead of refusing, where a --for engine misreads it.")
+@meaning_options
+@click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), help="Cast every floating tensor.")
+@click.option("--force-overflow", is_flag=True, help="Write infinities where a cast overflows.")
+@click.option("--sort-vocabulary", is_flag=True, help="Sort d2t together with the head's rows: the same function.")
+@click.option(
+    "--embedding",
+    type=click.Choice(["auto", "keep", "drop", "copy"]),
+    default="auto",
+    help="Keep the drafter's embedding, leave it out to share the target's, or copy the target's.",
+)
+@click.option(
+    "--head",
+    type=click.Choice(["auto", "copy", "embedding"]),
+    default="auto",
+    help="Copy the target's head into a drafter without one; `embedding` when the target has none either.",
+)
+@click.option("--max-shard-size", metavar="SIZE", help="Split the weights into files of at most this size, e.g. 2GB.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing; DST may be left out.")
+@click.option("-o", "--plan-file", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan for `apply`.")
+@write_options
+@json_option
+@guarded("convert")
+def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_file: Path | None, **wishes: Any) -> None:
+    """Write a drafter as EAGLE 3.1, for every engine or for one.
+
+    SRC is a folder or a Hub id, DST a folder that does not exist yet. The function stays the same: an EAGLE-3 drafter
+    becomes a 3.1-format file with its flags off and its layers stated, an EAGLE 3.1 drafter keeps its norms.
+
+    \b
+    Examples:
+      eaglekit convert ./drafter ./out --target ./target
+      eaglekit convert ./drafter ./out --target-family qwen3 --aux-layers 2,18,33
+      eaglekit convert ./drafter ./out --to vllm --for vllm@0.24
+      eaglekit convert ./drafter --target ./target --dry-run -o plan.json
+    """
+    if dst is None and not dry_run and plan_file is None:
+        raise click.UsageError("DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan.")
+    from eaglekit.plan.apply import Wishes
+    from eaglekit.plan.saved import save
+
+    plan, source, library = _decide(src, quiet=as_json, **{k: v for k, v in wishes.items() if k not in _WRITING})
+    report = plan.full_report()
+    if plan_file is not None:
+        with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
+            plan = save(plan, plan_file, source, library, progress=tell)
+        say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
+    if dry_run or dst is None:
+        print_report(report, as_json=as_json)
+        return
+    how = Wishes(durable=not wishes["no_fsync"], manifest=not wishes["no_manifest"])
+    carry_out(plan, dst, source, library, how, as_json=as_json)
+
+
+_WRITING = {"no_manifest", "no_fsync"}
+
+
+def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
+    """The plan, the opened source, and the target's library where something is copied from it."""
+    from eaglekit.cli.loading import given_from, local_library, open_local, open_target
+    from eaglekit.dialects.reading import read
+    from eaglekit.engines.requests import parse_request
+    from eaglekit.plan.build import build
+    from eaglekit.plan.options import DTYPES, Options
+    from eaglekit.plan.sizes import parse_size
+
+    meaning = {name: wishes.pop(name) for name in ("aux_layers", "aux_convention", "settings", "target_family")}
+    meaning |= {name: wishes.pop(name) for name in ("dialect", "drops")}
+    size, dtype, requests = wishes.pop("max_shard_size"), wishes.pop("dtype"), wishes.pop("requests")
+    target_text = wishes.pop("target")
+    options = Options(
+        requests=tuple(parse_request(text) for text in requests),
+        dtype=DTYPES[dtype] if dtype else None,
+        max_shard_bytes=parse_size(size) if size else None,
+        **wishes,
+    )
+    target = open_target(target_text)
+    given = given_from(target=target, **meaning)
+    source = open_local(src, quiet=quiet)
+    plan = build(read(source, given), options, target)
+    return plan, source, local_library(target, plan, quiet=quiet)
+
+
+def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool) -> None:
+    """Apply a plan with a bar, and print what was written."""
+    from eaglekit.plan.apply import apply
+
+    with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
+        applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
+    report = plan.full_report(applied)
+    print_report(report, as_json=as_json, tables=None if as_json else ["plan-config", "plan-left", "engines"])
+    if not as_json:
+        files = len(applied.files)
+        say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)   check: eaglekit inspect {dst}")

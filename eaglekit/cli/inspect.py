@@ -1,0 +1,40 @@
+"""`eaglekit inspect`: what is this, in which spelling, what would each engine make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from eaglekit.cli.options import meaning_options
+from eaglekit.cli.output import guarded, json_option, print_report
+
+
+@click.command("inspect")
+@click.argument("path")
+@meaning_options
+@click.option("--tensors", "show_tensors", is_flag=True, help="List every tensor with its role.")
+@json_option
+@guarded("inspect")
+def command(path: str, *, target: str | None, show_tensors: bool, as_json: bool, **meaning: Any) -> None:
+    """Tell what a checkpoint is and what engines make of it.
+
+    PATH is a folder or a Hub id with an optional revision (ORG/NAME@v1). Of a Hub id only the config and the headers
+    are fetched. Nothing is written. Exit code 1 when something is wrong with the drafter itself.
+
+    \b
+    Examples:
+      eaglekit inspect ./drafter
+      eaglekit inspect lightseekorg/kimi-k2.6-eagle3.1-mla --json
+      eaglekit inspect ./drafter --target ./target
+    """
+    from eaglekit.cli.loading import given_from, open_input, open_target
+    from eaglekit.engines.inspection import inspect
+
+    opened = open_target(target)
+    given = given_from(target=opened, **meaning)
+    report = inspect(open_input(path), given, opened)
+    tables = ["engines", *(["tensors"] if show_tensors else [])]
+    print_report(report, as_json=as_json, tables=None if as_json else tables)
+    if not report.ok:
+        raise SystemExit(1)

@@ -1,0 +1,92 @@
+"""The entry point: a group whose commands are imported when they are called, so that `--help` stays fast."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from eaglekit import __version__
+
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "inspect": ("eaglekit.cli.inspect", "command", "Tell what a checkpoint is and what engines make of it."),
+    "convert": ("eaglekit.cli.convert", "command", "Write a drafter as EAGLE 3.1, for every engine or for one."),
+    "apply": ("eaglekit.cli.apply", "command", "Carry out a saved plan."),
+    "diff": ("eaglekit.cli.diff", "command", "Compare two drafters by role and meaning."),
+    "explain": ("eaglekit.cli.explain", "command", "Tell the story behind a finding code."),
+    "engines": ("eaglekit.cli.tables", "engines", "List the engines and what each honours."),
+    "dialects": ("eaglekit.cli.tables", "dialects", "List the spellings that are read and written."),
+}
+"""Command -> module, attribute and one-line help; the help stands here so that listing imports nothing."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        loaded: click.Command = getattr(importlib.import_module(module), attribute)
+        return loaded
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if close:
+                error.message += f" Did you mean {close[0]!r}?"
+            raise
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="eaglekit")
+def cli() -> None:
+    """Make EAGLE-3 and EAGLE 3.1 draft models right, for every serving engine.
+
+    \b
+    Examples:
+      eaglekit inspect ./drafter
+      eaglekit convert ./drafter ./drafter-3.1 --target meta-llama/Llama-3.1-8B-Instruct
+      eaglekit explain aux-convention-unknown
+    """
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 fine, 1 a check failed or a known error, 2 wrong usage."""
+    from eaglekit.cli.output import fail_usage, wants_json
+
+    try:
+        code = cli.main(args=sys.argv[1:], prog_name="eaglekit", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        if wants_json(sys.argv[1:]):
+            fail_usage(error)
+        else:
+            error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone; keep Python from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def stacked(*decorators: Decorator) -> Decorator:
+    """Several options as one decorator, shown in the order given."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(decorators):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+target_option = click.option(
+    "--target", metavar="PATH", help="The target model, a folder or Hub id: only its config, index and two headers are read."
+)
+
+meaning_options = stacked(
+    target_option,
+    click.option("--target-family", metavar="NAME", help="The target's model_type, when no --target is at hand."),
+    click.option("--aux-layers", metavar="K,K,K", help="Captured layers as boundary indices, or the word 'default'."),
+    click.option(
+        "--aux-convention",
+        type=click.Choice(["boundary", "output-of"]),
+        help="How the file's layer ids are meant: input of block k, or output of block k.",
+    ),
+    click.option("--from", "dialect", metavar="DIALECT", help="Which dialect to read, when recognition asks."),
+    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A fact that the source does not say."),
+    click.option("--drop", "drops", metavar="NAME", multiple=True, help="A config key or tensor to leave behind."),
+)
+"""What a checkpoint means, where the file does not say it."""

@@ -1,0 +1,129 @@
+"""One voice: data on stdout, speech on stderr, one JSON document with `--json`, also on failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, NoReturn
+
+import click
+
+from eaglekit.report import Finding, Refusal, Report
+from eaglekit.report.json_text import dumps
+
+DEBUG = "EAGLEKIT_DEBUG"
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` is among raw arguments: for errors that come before options are parsed."""
+    return "--json" in arguments
+
+
+def print_report(report: Report, *, as_json: bool, tables: Sequence[str] | None = None) -> None:
+    """The result of a command: JSON, or the terminal rendering, on stdout."""
+    if as_json:
+        click.echo(dumps(report.as_json()), nl=False)
+        return
+    from eaglekit.report.terminal import show
+
+    show(report, console(sys.stdout), tables=tables)
+
+
+def console(stream: Any) -> Any:
+    """A rich console for a stream: wide when it is no terminal, so that piped lines are not cut."""
+    from rich.console import Console
+
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 160
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def say(text: str) -> None:
+    """A line of speech on stderr."""
+    click.echo(text, err=True)
+
+
+def refuse(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> NoReturn:
+    """Tell a refusal and leave with exit code 1."""
+    from dataclasses import replace
+
+    report = replace(refusal.report, command=command, subject=refusal.report.subject or subject)
+    if as_json:
+        click.echo(dumps(report.as_json()), nl=False)
+    else:
+        from eaglekit.report.terminal import show_findings
+
+        out = console(sys.stderr)
+        show_findings(report.findings, out)
+        count = len(report.errors)
+        codes = list(dict.fromkeys(finding.code for finding in report.errors))
+        out.print(
+            f"\n{command} refused: {count} error{'s' if count != 1 else ''}. The story behind one: "
+            f"[bold]eaglekit explain {codes[0] if codes else 'CODE'}[/bold]"
+        )
+    sys.exit(1)
+
+
+def fail_usage(error: click.ClickException) -> None:
+    """A usage error as the one JSON document that `--json` promises."""
+    finding = Finding("usage", error.format_message(), place="command line", hint="eaglekit --help")
+    click.echo(dumps(Report("eaglekit", "", findings=(finding,)).as_json()), nl=False)
+
+
+def guarded(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Turns refusals, and what the operating system refuses, into findings and exit code 1: never a traceback.
+
+    The command's first argument is its subject; it must take `as_json`.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def wrapped(*args: Any, **options: Any) -> None:
+            subject = str(next(iter(options.values()), ""))
+            try:
+                function(*args, **options)
+            except Refusal as refusal:
+                if os.environ.get(DEBUG):
+                    raise
+                refuse(refusal, command, subject, as_json=options["as_json"])
+            except (OSError, MemoryError, RecursionError) as error:
+                if os.environ.get(DEBUG) or isinstance(error, BrokenPipeError):
+                    raise
+                refuse(Refusal(_system(error)), command, subject, as_json=options["as_json"])
+
+        return wrapped
+
+    return decorate
+
+
+def _system(error: BaseException) -> Finding:
+    name = getattr(error, "filename", None)
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return Finding(
+        "system-error",
+        f"the system refused: {reason}" + (f" ({name})" if name else ""),
+        place=str(name or ""),
+        hint=f"{DEBUG}=1 shows where it happened",
+    )
+
+
+def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--json` on every command."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document, also on failure.")(function)
+
+
+@contextmanager
+def progress_bar(title: str, total_bytes: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr for long work, only on a terminal; yields the function to tell bytes to."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda size_bytes: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=total_bytes)
+        yield lambda size_bytes: progress.update(task, advance=size_bytes)

@@ -1,0 +1,79 @@
+"""The report of `inspect`: what a checkpoint is, where each fact comes from, what every engine makes of it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint
+from eaglekit.dialects.given import Given
+from eaglekit.dialects.reading import Read, read
+from eaglekit.dialects.target import Target
+from eaglekit.dialects.target_checks import fit
+from eaglekit.engines.evaluate import readings
+from eaglekit.engines.model import Artefact
+from eaglekit.report import Fact, Finding, Refusal, Report, Table
+
+
+def inspect(checkpoint: Checkpoint, given: Given, target: Target | None = None) -> Report:
+    """Everything known about a checkpoint. What is wrong is in the findings; only a stranger raises `Refusal`."""
+    base = Report("inspect", checkpoint.source.label, facts=tuple(_folder_facts(checkpoint)))
+    try:
+        outcome = read(checkpoint, given)
+    except Refusal as refusal:
+        raise Refusal(*checkpoint.findings, *refusal.findings, report=base) from None
+    findings: list[Finding] = [*checkpoint.findings, *outcome.findings]
+    spec = outcome.drafter.spec if outcome.drafter is not None else None
+    if target is not None and outcome.drafter is not None:
+        # The file as it is keeps its own position table; only the checks are wanted here.
+        findings += fit(outcome, target)[1]
+    facts = [
+        *base.facts,
+        Fact("dialect", outcome.dialect.name, "; ".join(outcome.recognition.evidence)),
+        Fact("written by", outcome.dialect.title),
+    ]
+    tables = [_tensors(outcome)]
+    if outcome.drafter is not None and spec is not None:
+        facts += [Fact(name, value, origin) for name, value, origin in outcome.drafter.facts()]
+        artefact = Artefact(checkpoint.config, checkpoint.tensors, spec)
+        tables.insert(0, engine_table(artefact))
+    tables.append(
+        Table("dropped-keys", "Config keys that say nothing about the function", ("key", "why"), outcome.dropped_keys)
+    )
+    return replace(base, facts=tuple(facts), findings=tuple(dict.fromkeys(findings)), tables=tuple(tables))
+
+
+def engine_table(artefact: Artefact, title: str = "What engines make of it as it is") -> Table:
+    """A row for every engine and run of versions: verdict, and the reasons."""
+    rows = tuple(
+        (
+            reading.engine,
+            str(reading.span),
+            reading.verdict.value,
+            "\n".join([*(effect.text for effect in reading.effects), *(f"not known: {u}" for u in reading.unknown)]),
+        )
+        for reading in readings(artefact)
+    )
+    return Table("engines", title, ("engine", "versions", "verdict", "because"), rows)
+
+
+def _folder_facts(checkpoint: Checkpoint) -> Iterable[Fact]:
+    size_bytes = sum(tensor.size_bytes for tensor in checkpoint.tensors.values())
+    identity: dict[str, Any] = dict(checkpoint.source.identity())
+    if "commit" in identity:
+        yield Fact("repository", identity["repo"])
+        yield Fact("commit", identity["commit"])
+    yield Fact("weights", f"{len(checkpoint.tensors)} tensors, {size_bytes / 1e6:,.1f} MB, {checkpoint.layout}",
+               ", ".join(checkpoint.weight_files[:3]))
+
+
+def _tensors(outcome: Read) -> Table:
+    bound = outcome.drafter.tensors if outcome.drafter is not None else {}
+    roles = {tensor.name: str(role) for role, tensor in bound.items()}
+    why = dict(outcome.dropped_tensors)
+    rows = tuple(
+        (name, tensor.dtype, str(list(tensor.shape)), roles.get(name) or why.get(name, "-"))
+        for name, tensor in outcome.checkpoint.tensors.items()
+    )
+    return Table("tensors", "Tensors", ("name", "dtype", "shape", "role"), rows)

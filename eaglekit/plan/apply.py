@@ -1,0 +1,208 @@
+"""Carrying out a plan: the only writer. The destination appears whole, or stays as it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint, Source
+from eaglekit.checkpoint.copying import Written
+from eaglekit.checkpoint.layout import Entry, safetensors_header
+from eaglekit.checkpoint.lookup import Library
+from eaglekit.checkpoint.model import Tensor
+from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.plan.content import Content
+from eaglekit.plan.manifest import MANIFEST, manifest_text
+from eaglekit.plan.model import Plan, TensorStep
+from eaglekit.plan.provenance import PROVENANCE, provenance
+from eaglekit.report import Finding, Refusal
+from eaglekit.report.json_text import dumps
+
+INDEX = "model.safetensors.index.json"
+METADATA = {"format": "pt"}
+"""transformers refuses safetensors files that do not say for which library they are laid out."""
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes that were written since the last call."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to write, apart from what."""
+
+    durable: bool = True
+    """Flush to the disk before the folder gets its name."""
+    manifest: bool = True
+    """Hash every file on the way and write SHA256SUMS."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was written."""
+
+    destination: Path
+    files: Mapping[str, Written]
+
+
+def apply(
+    plan: Plan,
+    destination: Path,
+    *,
+    source: Checkpoint,
+    target: Library | None = None,
+    wishes: Wishes | None = None,
+    progress: Progress | None = None,
+) -> Applied:
+    """Write the folder that `plan` describes. Raises `Refusal`, with the destination as it was.
+
+    `source` must be the checkpoint the plan was made from: its fingerprint is compared before and after.
+    """
+    wishes = wishes or Wishes()
+    _refuse_overlap(source.source, destination)
+    content = Content(
+        plan,
+        {"source": source.source, **({"target": target.source} if target is not None else {})},
+        {"source": source.tensors, **({"target": _needed(plan, target)} if target is not None else {})},
+    )
+    with StagedFolder(destination, durable=wishes.durable, hashing=wishes.manifest) as folder, ExitStack() as opened:
+        descriptors = _Descriptors(content.sources, opened)
+        for file, steps in plan.files.items():
+            _write_weights(folder, file, steps, content, descriptors, progress)
+        if content.overflows and not plan.force_overflow:
+            raise Refusal(*(_overflow(name, count) for name, count in sorted(content.overflows.items())))
+        if len(plan.files) > 1:
+            folder.write_bytes(INDEX, dumps(_index(plan)).encode())
+        for file in plan.copied:
+            with folder.open_file(file) as writer:
+                writer.copy(descriptors.of("source", file), 0, source.extra_files[file])
+        folder.write_bytes("config.json", dumps(plan.config).encode())
+        folder.write_bytes(PROVENANCE, dumps(provenance(plan, content.overflows)).encode())
+        written = dict(folder.written)
+        if wishes.manifest:
+            folder.write_bytes(MANIFEST, manifest_text(written).encode())
+        _refuse_change(source)
+        folder.commit()
+    return Applied(destination, written)
+
+
+class _Descriptors:
+    """Open files of the sources, each opened once."""
+
+    def __init__(self, sources: Mapping[str, Source], opened: ExitStack) -> None:
+        self._sources, self._opened = sources, opened
+        self._known: dict[tuple[str, str], int] = {}
+
+    def of(self, origin: str, file: str) -> int:
+        """A descriptor of `file`. The source must lie on this machine by now."""
+        if (origin, file) not in self._known:
+            path = self._sources[origin].local_path(file)
+            if path is None:
+                raise AssertionError(f"{file} was not downloaded before applying")
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._opened.callback(os.close, descriptor)
+            self._known[origin, file] = descriptor
+        return self._known[origin, file]
+
+
+def _write_weights(
+    folder: StagedFolder,
+    file: str,
+    steps: tuple[TensorStep, ...],
+    content: Content,
+    descriptors: _Descriptors,
+    progress: Progress | None,
+) -> None:
+    with folder.open_file(file) as writer:
+        writer.write(safetensors_header([Entry(s.name, s.dtype, s.shape) for s in steps], METADATA))
+        for step in steps:
+            if step.is_copy and content.tensor(step).strides is None:
+                stored = content.tensor(step)
+                for start in range(stored.start, stored.end, REPORTED_BYTES):
+                    end = min(start + REPORTED_BYTES, stored.end)
+                    writer.copy(descriptors.of(step.origin, stored.file), start, end)
+                    _tell(progress, end - start)
+                continue
+            for piece in content.pieces(step):
+                writer.write(piece)
+                _tell(progress, len(piece))
+
+
+REPORTED_BYTES = 64 << 20
+"""Progress is told at least this often while copying."""
+
+
+def _tell(progress: Progress | None, size_bytes: int) -> None:
+    if progress is not None:
+        progress(size_bytes)
+
+
+def _needed(plan: Plan, target: Library) -> Mapping[str, Tensor]:
+    """The target's tensors that the plan reads."""
+    return {
+        step.tensor: target.tensor(step.tensor)
+        for steps in plan.files.values()
+        for step in steps
+        if step.origin == "target"
+    }
+
+
+def _index(plan: Plan) -> dict[str, Any]:
+    return {
+        "metadata": {"total_size": plan.size_bytes},
+        "weight_map": {step.name: file for file, steps in plan.files.items() for step in steps},
+    }
+
+
+def _refuse_overlap(source: Source, destination: Path) -> None:
+    anchor = source.local_path("config.json")
+    if anchor is None:
+        return
+    folder, wanted = Path(os.path.abspath(anchor)).parent, Path(os.path.abspath(destination))  # noqa: PTH100
+    real, aimed = folder.resolve(), wanted.resolve()
+    if real == aimed or real in aimed.parents or aimed in real.parents:
+        raise Refusal(
+            Finding(
+                "destination-inside-source",
+                f"destination {destination} and source {source.label} overlap",
+                place=str(destination),
+                got="the same folder" if real == aimed else "one inside the other",
+                expected="a new folder beside the source",
+                hint="the source is never touched: choose another destination",
+            )
+        )
+
+
+def _refuse_change(source: Checkpoint) -> None:
+    """The weight files must be as they were when the plan was made: a writer may have come by while copying."""
+    for file in source.weight_files:
+        path = source.source.local_path(file)
+        stamp = source.evidence.get(file, "")
+        if path is not None and not stamp.endswith(f" {path.stat().st_size} {path.stat().st_mtime_ns}"):
+            raise Refusal(changed(file))
+
+
+def changed(file: str) -> Finding:
+    """The finding for a source that is not what the plan was made from."""
+    return Finding(
+        "source-changed",
+        f"{file} of the source has changed since the plan was made",
+        place=file,
+        got="other content",
+        expected="the file the plan names",
+        hint="make a new plan: eaglekit convert SRC DST",
+    )
+
+
+def _overflow(name: str, count: int) -> Finding:
+    return Finding(
+        "cast-overflow",
+        f"{count} value{'s' if count > 1 else ''} of {name} overflow{'s' if count == 1 else ''} in the new dtype",
+        place=name,
+        got=str(count),
+        expected="0",
+        hint="cast to bfloat16 or float32, or say --force-overflow to write infinities",
+    )

@@ -1,0 +1,275 @@
+"""From a reading and wishes to a `Plan`. Pure: nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint, Source, Tensor
+from eaglekit.checkpoint.layout import Entry, file_order
+from eaglekit.checkpoint.model import FLOATS
+from eaglekit.dialects.clues import ABSENT, at
+from eaglekit.dialects.reading import Read
+from eaglekit.dialects.target import Target
+from eaglekit.dialects.target_checks import fit
+from eaglekit.dialects.writing import OWN_BLOCK, Layout, writable, write
+from eaglekit.drafter import Drafter, Spec
+from eaglekit.drafter.parts import Part, Role
+from eaglekit.drafter.sizes import expected_shape
+from eaglekit.drafter.vocabulary import ascending_order
+from eaglekit.engines.findings import as_findings
+from eaglekit.engines.inspection import engine_table
+from eaglekit.engines.model import Artefact, Verdict
+from eaglekit.engines.evaluate import reading_for
+from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
+from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
+from eaglekit.plan.options import Options
+from eaglekit.plan.side_files import sort_files
+from eaglekit.report import Fact, Finding, Refusal, Report, Severity
+
+SINGLE = "model.safetensors"
+
+
+def build(read: Read, options: Options, target: Target | None = None) -> Plan:
+    """The plan of one conversion. Raises `Refusal` with every reason why it cannot be, gathered."""
+    dialect = writable(options.to)
+    findings: list[Finding] = list(read.checkpoint.findings)
+    try:
+        drafter = read.drafter_or_refuse()
+        findings += read.findings
+    except Refusal as refusal:
+        raise Refusal(*findings, *refusal.findings) from None
+    spec = drafter.spec
+    if target is not None:
+        spec, more = fit(read, target)
+        findings += more
+    spec, more = settle_embedding(spec, findings, dialect, options, target)
+    # A word of the user about the embedding answers the question that the check asked.
+    findings = [f for f in findings if not (f.code == "embedding-untrained" and options.embedding != "auto")]
+    findings += more
+    spec, more = settle_head(spec, dialect, options, target)
+    findings += more
+    if options.dtype is not None:
+        spec = replace(spec, dtype=options.dtype)
+    spec, order = _sorted(spec, dialect.map_must_ascend or options.sort_vocabulary)
+    try:
+        layout = write(spec, dialect)
+    except Refusal as refusal:
+        raise Refusal(*findings, *refusal.findings) from None
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise Refusal(*findings)
+    steps = list(_steps(read, drafter, spec, layout, options, order, target))
+    artefact = Artefact(layout.config, {s.name: _planned(s) for s in steps}, spec)
+    findings += _for_engines(artefact, options)
+    report = _report(read, spec, findings, artefact, options)
+    if not report.ok:
+        raise Refusal(report=report)
+    copied, left_files = sort_files(read.checkpoint)
+    return Plan(
+        source=_place(read.checkpoint),
+        target=_target_place(target, steps),
+        from_dialect=read.dialect.name,
+        to_dialect=dialect.name,
+        config=layout.config,
+        files=shard(steps, options.max_shard_bytes),
+        target_ids=spec.target_ids if spec.target_ids is not None else _identity(layout, spec),
+        row_order=order,
+        copied=copied,
+        left=(*_left(read, drafter, steps), *left_files),
+        changes=tuple(_changes(read.checkpoint.config, layout.config)),
+        report=report,
+        force_overflow=options.force_overflow,
+    )
+
+
+def _identity(layout: Layout, spec: Spec) -> tuple[int, ...] | None:
+    return tuple(range(spec.draft_vocab_size)) if Role(Part.DRAFT_TO_TARGET) in layout.names else None
+
+
+def _sorted(spec: Spec, wanted: bool) -> tuple[Spec, tuple[int, ...] | None]:
+    """The spec with an ascending vocabulary and the row order that makes it, where wanted or needed.
+
+    At full vocabulary a map is only a permutation of the head's rows: sorted, it is the identity and goes away.
+    """
+    if spec.target_ids is None:
+        return spec, None
+    full = spec.draft_vocab_size == spec.vocab_size
+    order = ascending_order(spec.target_ids)
+    if not (wanted or full) or order == tuple(range(len(order))):
+        return spec, None
+    ids = tuple(spec.target_ids[row] for row in order)
+    return replace(spec, target_ids=None if full else ids), order
+
+
+def _steps(
+    read: Read,
+    drafter: Drafter,
+    spec: Spec,
+    layout: Layout,
+    options: Options,
+    order: tuple[int, ...] | None,
+    target: Target | None,
+) -> Iterable[TensorStep]:
+    for role, names in layout.names.items():
+        for number, name in enumerate(names):
+            yield _step(role, name, number, drafter, spec, options, order, target)
+
+
+def _step(
+    role: Role,
+    name: str,
+    number: int,
+    drafter: Drafter,
+    spec: Spec,
+    options: Options,
+    order: tuple[int, ...] | None,
+    target: Target | None,
+) -> TensorStep:
+    if role.part is Part.DRAFT_TO_TARGET:
+        stored = drafter.tensors.get(role)
+        if stored is not None and order is None and _offsets_read(drafter):
+            return TensorStep(name, str(role), stored.dtype, stored.shape, "source", stored.name, (), "offsets, as read")
+        why = "sorted with the head's rows" if order is not None else "made from the map, as offsets"
+        return TensorStep(name, str(role), "I64", (spec.draft_vocab_size,), "map", "offsets", (), why)
+    if role.part is Part.TARGET_MASK:
+        return TensorStep(name, str(role), "BOOL", (spec.vocab_size,), "map", "mask", (), "this layout stores a mask")
+    origin, tensor = "source", drafter.tensors.get(role)
+    if tensor is None:
+        borrowed = None
+        if target is not None:
+            borrowed = target.embedding if role.part is Part.EMBEDDING else head_tensor(target, options)
+        if borrowed is None:
+            raise AssertionError(f"{role} has no source")  # settle_embedding and settle_head refuse before
+        origin, tensor = "target", borrowed
+    steps = []
+    if role.part is Part.HEAD and order is not None:
+        steps.append("sort rows")
+    dtype = tensor.dtype
+    if options.dtype is not None and dtype in FLOATS and dtype != options.dtype:
+        steps.append(f"cast {dtype} to {options.dtype}")
+        dtype = options.dtype
+    if tensor.strides is not None:
+        steps.insert(0, "make contiguous")
+    why = "second name: readers differ" if number else ("renamed" if name != tensor.name else "same name")
+    if origin == "target":
+        why = "the target's own bytes"
+    shape = tensor.shape if role.part is Part.MASK_STATE else expected_shape(role, spec)
+    return TensorStep(name, str(role), dtype, shape, origin, tensor.name, tuple(steps), why)
+
+
+def _offsets_read(drafter: Drafter) -> bool:
+    return str(drafter.origins.get("target_ids", "")).startswith("read")
+
+
+def _planned(step: TensorStep) -> Tensor:
+    return Tensor(step.name, step.dtype, step.shape, SINGLE, 0, step.size_bytes)
+
+
+def shard(steps: Iterable[TensorStep], limit_bytes: int | None) -> dict[str, tuple[TensorStep, ...]]:
+    """Weight files and their tensors: one file, or files of at most `limit_bytes` of data in file order.
+
+    A tensor larger than the limit gets a file of its own.
+    """
+    by_name = {step.name: step for step in steps}
+    ordered = [by_name[entry.name] for entry in file_order(Entry(s.name, s.dtype, s.shape) for s in by_name.values())]
+    groups: list[list[TensorStep]] = [[]]
+    filled = 0
+    for step in ordered:
+        if limit_bytes is not None and groups[-1] and filled + step.size_bytes > limit_bytes:
+            groups.append([])
+            filled = 0
+        groups[-1].append(step)
+        filled += step.size_bytes
+    if len(groups) == 1:
+        return {SINGLE: tuple(groups[0])}
+    total = len(groups)
+    return {f"model-{n:05d}-of-{total:05d}.safetensors": tuple(g) for n, g in enumerate(groups, 1)}
+
+
+def _for_engines(artefact: Artefact, options: Options) -> list[Finding]:
+    severity = Severity.WARNING if options.allow_degraded else Severity.ERROR
+    findings: list[Finding] = []
+    for request in options.requests:
+        reading = reading_for(artefact, request)
+        bad = reading.verdict in (Verdict.MISREADS, Verdict.REJECTS)
+        findings += as_findings([reading], severity=severity if bad else Severity.NOTE)
+    return findings
+
+
+def _report(read: Read, spec: Spec, findings: list[Finding], artefact: Artefact, options: Options) -> Report:
+    drafter = Drafter(spec, {}, read.drafter.origins if read.drafter else {})
+    return Report(
+        command="convert",
+        subject=read.checkpoint.source.label,
+        facts=(
+            Fact("dialect", read.dialect.name, "; ".join(read.recognition.evidence)),
+            Fact("to", options.to),
+            *(Fact(name, value, origin) for name, value, origin in drafter.facts()),
+        ),
+        findings=tuple(dict.fromkeys(findings)),
+        tables=(engine_table(artefact, "What engines will make of it"),),
+    )
+
+
+def _left(read: Read, drafter: Drafter, steps: list[TensorStep]) -> Iterable[Left]:
+    used = {step.tensor for step in steps if step.origin == "source"}
+    for name, why in read.dropped_tensors:
+        yield Left("tensor", name, why)
+    told = {name for name, _ in read.dropped_tensors}
+    for tensor in read.checkpoint.tensors.values():
+        if tensor.name in used or tensor.name in told:
+            continue
+        yield Left("tensor", tensor.name, _why_left(tensor, drafter))
+    for key, why in read.dropped_keys:
+        yield Left("key", key, why)
+
+
+def _why_left(tensor: Tensor, drafter: Drafter) -> str:
+    role = next((role for role, bound in drafter.tensors.items() if bound.name == tensor.name), None)
+    reasons = {
+        Part.DRAFT_TO_TARGET: "encoded anew, or the identity at full vocabulary, which vLLM >= 0.30 rejects",
+        Part.TARGET_MASK: "no reader of this layout uses it; it follows from d2t",
+        Part.EMBEDDING: "the target's embedding is shared",
+    }
+    return reasons.get(role.part, "not part of this layout") if role is not None else "a second name of the same bytes"
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[Change]:
+    for path in sorted({*_paths(before), *_paths(after)}):
+        old, new = at(before, path), at(after, path)
+        if path.split(".")[0] == OWN_BLOCK or old == new:
+            continue
+        yield Change(path, None if old is ABSENT else old, None if new is ABSENT else new)
+
+
+def _paths(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    for name, value in config.items():
+        if isinstance(value, Mapping) and value:
+            yield from _paths(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def _label(source: Source) -> str:
+    """How a saved plan finds a folder again: a Hub id at its commit, or the folder as the user wrote it."""
+    identity = source.identity()
+    return f"{identity['repo']}@{identity['commit']}" if "commit" in identity else source.label
+
+
+def _place(checkpoint: Checkpoint) -> Place:
+    return Place(
+        _label(checkpoint.source),
+        checkpoint.source.identity(),
+        checkpoint.fingerprint(),
+        checkpoint.content_digest(),
+    )
+
+
+def _target_place(target: Target | None, steps: list[TensorStep]) -> Place | None:
+    if target is None or not any(step.origin == "target" for step in steps):
+        return None
+    library = target.library
+    return Place(_label(library.source), library.source.identity(), library.fingerprint(), library.content_digest())
+
+

@@ -1,0 +1,190 @@
+"""Plans on disk: saved with the digests of their sources, checked against them before they are applied."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint, Source
+from eaglekit.checkpoint.disk_errors import unreadable, writing_to
+from eaglekit.checkpoint.json_document import read_object
+from eaglekit.checkpoint.lookup import Library
+from eaglekit.plan.apply import changed
+from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
+from eaglekit.report import Finding, Refusal, Report
+from eaglekit.report.json_text import dumps
+from eaglekit.report.schemas import problems
+
+PLAN_LIMIT = 256 << 20
+"""Largest plan read, in bytes: one with two lists of a 200,000 token vocabulary has about 4 MB."""
+PIECE_BYTES = 8 << 20
+
+Progress = Callable[[int], None]
+
+
+def save(
+    plan: Plan, file: Path, source: Checkpoint, target: Library | None, *, progress: Progress | None = None
+) -> Plan:
+    """Write a plan with the SHA-256 of everything it will read; the plan with these digests.
+
+    The file appears whole or not at all. Raises `Refusal` when it exists or cannot be written.
+    """
+    needed = ["config.json", *source.weight_files, *plan.copied]
+    plan = replace(plan, source=replace(plan.source, digests=digests(source.source, needed, progress)))
+    if plan.target is not None and target is not None:
+        plan = replace(plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress)))
+    with writing_to(str(file)):
+        _write_new(file, dumps(plan.as_json()).encode())
+    return plan
+
+
+def _write_new(file: Path, data: bytes) -> None:
+    """Write a file that must not exist, under its name only when it is whole."""
+    staged = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with staged.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(staged, file)  # unlike a rename, a link never replaces
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def load(file: Path) -> Plan:
+    """The plan in a file. Raises `Refusal` when it is none, or when anything in it breaks the schema."""
+    try:
+        size_bytes = file.stat().st_size
+        if not file.is_file():
+            raise Refusal(_invalid(file, "it is no regular file"))
+        if size_bytes > PLAN_LIMIT:
+            raise Refusal(_invalid(file, f"it has {size_bytes} bytes, at most {PLAN_LIMIT} are read"))
+        data = file.read_bytes()
+    except OSError as error:
+        raise Refusal(unreadable(str(file), error)) from error
+    document = read_object(data, str(file), limit_bytes=PLAN_LIMIT)
+    found = problems(document, "plan")
+    if found:
+        raise Refusal(*(_invalid(file, text) for text in found[:5]))
+    return _from_json(document)
+
+
+def verify(
+    plan: Plan, source: Checkpoint, target: Library | None, *, progress: Progress | None = None
+) -> None:
+    """Refuse unless every byte the plan will read is what it was when the plan was made."""
+    findings = _compare(plan.source, source.source, progress)
+    if source.content_digest() != plan.source.content and not findings:
+        findings.append(changed("config or header"))
+    if plan.target is not None:
+        if target is None:
+            raise AssertionError("a plan that copies from its target is verified beside it")
+        findings += _compare(plan.target, target.source, progress)
+    findings += _unknown_tensors(plan, source, target)
+    if findings:
+        raise Refusal(*findings)
+
+
+def digests(source: Source, files: list[str], progress: Progress | None) -> dict[str, str]:
+    """SHA-256 of whole files, read in constant memory."""
+    return {file: _digest(source, file, progress) for file in files}
+
+
+def _digest(source: Source, file: str, progress: Progress | None) -> str:
+    digest, size = hashlib.sha256(), source.files()[file]
+    for start in range(0, size, PIECE_BYTES):
+        piece = source.read(file, start, min(start + PIECE_BYTES, size))
+        digest.update(piece)
+        if progress is not None:
+            progress(len(piece))
+    return digest.hexdigest()
+
+
+def _compare(place: Place, source: Source, progress: Progress | None) -> list[Finding]:
+    present = source.files()
+    return [
+        changed(file)
+        for file, wanted in sorted(place.digests.items())
+        if file not in present or _digest(source, file, progress) != wanted
+    ]
+
+
+def _unknown_tensors(plan: Plan, source: Checkpoint, target: Library | None) -> list[Finding]:
+    """A plan edited by hand may name tensors that are not there, or are of another size than it claims."""
+    findings = []
+    for step in (step for steps in plan.files.values() for step in steps):
+        if step.origin == "map":
+            continue
+        names: Any = source.tensors if step.origin == "source" else (target.names if target is not None else {})
+        if step.tensor not in names:
+            findings.append(_mismatch(step, "no such tensor"))
+            continue
+        stored = source.tensors[step.tensor] if step.origin == "source" else target.tensor(step.tensor)  # type: ignore[union-attr]
+        same_shape = tuple(a for a in stored.shape if a != 1) == tuple(a for a in step.shape if a != 1)
+        cast = any(word.startswith("cast") for word in step.steps)
+        if not same_shape or (stored.dtype != step.dtype and not cast):
+            findings.append(_mismatch(step, f"{stored.dtype} {list(stored.shape)}"))
+    return findings
+
+
+def _mismatch(step: TensorStep, got: str) -> Finding:
+    return Finding(
+        "plan-invalid",
+        f"the plan's step for {step.name} does not fit {step.tensor} of the {step.origin}",
+        place=step.name,
+        got=got,
+        expected=f"{step.dtype} {list(step.shape)}",
+        hint="make a new plan: eaglekit convert SRC -o plan.json",
+    )
+
+
+def _shards(plan: Plan, target: Library) -> list[str]:
+    names = {step.tensor for steps in plan.files.values() for step in steps if step.origin == "target"}
+    return sorted({target.names[name] for name in names})
+
+
+def _invalid(file: Path, why: str) -> Finding:
+    return Finding(
+        "plan-invalid",
+        f"{file} is no plan that can be applied: {why}",
+        place=str(file),
+        expected="a plan written by eaglekit convert -o",
+        hint="make a new plan: eaglekit convert SRC -o plan.json",
+    )
+
+
+def _from_json(document: Mapping[str, Any]) -> Plan:
+    return Plan(
+        source=_place(document["source"]),
+        target=_place(document["target"]) if document["target"] else None,
+        from_dialect=document["from"],
+        to_dialect=document["to"],
+        config=document["config"],
+        files={
+            file: tuple(
+                TensorStep(
+                    s["name"], s["role"], s["dtype"], tuple(s["shape"]), s["origin"], s["tensor"], tuple(s["steps"]),
+                    s["why"],
+                )
+                for s in steps
+            )
+            for file, steps in document["files"].items()
+        },
+        target_ids=tuple(document["target_ids"]) if document["target_ids"] is not None else None,
+        row_order=tuple(document["row_order"]) if document["row_order"] is not None else None,
+        copied=tuple(document["copied"]),
+        left=tuple(Left(i["kind"], i["name"], i["why"]) for i in document["left"]),
+        changes=tuple(Change(c["key"], c["before"], c["after"]) for c in document["changes"]),
+        report=Report.from_json(document["report"]),
+        force_overflow=document["force_overflow"],
+    )  # fmt: skip
+
+
+def _place(document: Mapping[str, Any]) -> Place:
+    return Place(
+        document["label"], document["identity"], document["fingerprint"], document["content"], document["digests"]
+    )
