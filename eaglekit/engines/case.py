@@ -84,8 +84,8 @@ class Case:
         """What is not established about this engine; `predicate` completes "it is not known how TITLE ..."."""
         return Unknown(f"it is not known how {self.title} {predicate}")
 
-    def fate(self, feature: Feature, *, code: str, what: str, matters: bool) -> Found:
-        """What becomes of tensors nobody asked for, under the row `feature`; `what` names them.
+    def fate(self, feature: Feature, *, code: str, what: str, why: str, matters: bool) -> Found:
+        """What becomes of tensors nobody asked for, under the row `feature`; `what` names them, `why` says why.
 
         `matters` says whether the function changes when they are dropped.
         """
@@ -98,9 +98,9 @@ class Case:
         }
         if row.behaviour in verdicts:
             verdict, predicate = verdicts[row.behaviour]
-            yield self.effect(verdict, code, predicate, row)
+            yield self.effect(verdict, code, f"{predicate}: {why}", row)
         else:
-            yield self.unknown(f"treats {what}")
+            yield self.unknown(f"treats {what}: {why}")
 
 
 def value_at(config: Mapping[str, Any], path: str) -> Any:

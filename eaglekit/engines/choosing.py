@@ -20,6 +20,8 @@ class Choice:
     drafter: DrafterClass | None
     """The class it picks; when it picks none, the one this drafter would need; None when it has none."""
     effects: tuple[Effect, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Why nothing more can be said about this config."""
 
 
 def choose(engine: Engine, version: Version, artefact: Artefact, families: tuple[str, ...]) -> Choice:
@@ -34,7 +36,16 @@ def choose(engine: Engine, version: Version, artefact: Artefact, families: tuple
     else:
         view, architecture, effects = _speculators(engine, rules, config, str(kind), architecture)
     drafter, refused = _class(engine, version, rules, architecture, artefact.spec, flattened=view.flattened)
-    return Choice(view, drafter, (*effects, *([] if effects else refused)))
+    return Choice(view, drafter, (*effects, *([] if effects else refused)), _not_known(engine, rules, kind))
+
+
+def _not_known(engine: Engine, rules: Rules, kind: Any) -> tuple[str, ...]:
+    feature = Feature.PLAIN_FORMAT if kind is None else Feature.SPECULATORS_FORMAT
+    # Without a row a plain config is what every engine reads, and a speculators config what hardly any does.
+    known = kind is None and feature not in rules.chosen
+    if known or rules.does(feature) is not Behaviour.NOT_KNOWN:
+        return ()
+    return (f"it is not known how {engine.title} treats {feature.value}",)
 
 
 def _architecture(config: Mapping[str, Any]) -> str | None:
@@ -108,10 +119,10 @@ def _class(
     for drafter, names in registered.items():
         if name in names:
             return drafter, []
-    known = [known for names in registered.values() for known in names]
-    said = repr(architecture) if name == architecture else f"{architecture!r}, looked up as {name!r}"
-    text = f"has no class for architectures {said}; it has {', '.join(known)}"
     fitting = _fitting(tuple(drafter for drafter, names in registered.items() if names), spec)
+    known = registered[fitting][:2] if fitting else next(iter(registered.values()))[:2]
+    said = repr(architecture) if name == architecture else f"{architecture!r}, looked up as {name!r}"
+    text = f"has no class for architectures {said}; names it knows are {', '.join(known)}"
     return fitting, [_effect(engine, "engine-class-unregistered", text, lookup)]
 
 

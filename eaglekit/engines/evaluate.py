@@ -68,8 +68,10 @@ def outcome(engine: Engine, version: Version, artefact: Artefact, stored: Stored
     """The effects of one version of one engine on `artefact`, and what is not known about it."""
     families = _families(artefact.spec.target_family)
     choice = choose(engine, version, artefact, families)
-    if choice.drafter is None:
-        return choice.effects, ()
+    unread = any(effect.code == "engine-format-unread" for effect in choice.effects)
+    if choice.drafter is None or choice.unknown or unread:
+        # Of a config that is not understood nothing else can be said.
+        return choice.effects, choice.unknown
     rules = compose(engine, version, drafter=choice.drafter.name, families=families)
     case = Case(rules, choice.drafter, choice.view, artefact, stored)
     found = [entry for check in CHECKS for entry in check(case)]

@@ -65,6 +65,15 @@ def name_all(tensors: Mapping[str, Tensor], spec: Spec) -> Stored:
     return Stored(tuple(_named(name, spec) for name in tensors if not _HARMLESS.fullmatch(name)))
 
 
+def canonical_name(role: Role) -> str:
+    """The name that most files give the tensor of `role`."""
+    part = _PLAIN.get(role.part, role.part)
+    return next(row.name(role.number) for row in _ROWS if row.part is part and row.covers(role.number))
+
+
+_PLAIN = {latent: part for part, latent in LATENT_TWINS.items()}
+
+
 def _named(name: str, spec: Spec) -> Named:
     rest = name.removeprefix("model.")
     outer = rest != name

@@ -86,11 +86,13 @@ def _one(case: Case, runner: Runner) -> Found:
     if row.behaviour is Behaviour.ARGUMENT:
         yield from _argument(case, row)
         return
-    captures = _captures(case, runner)
-    if isinstance(captures, Unknown):
-        yield captures
+    capture = _captures(case, runner)
+    if capture is None:
+        yield from _symbolic(case, runner)
         return
-    capture = captures
+    if not isinstance(capture, Capture):
+        yield capture
+        return
     yield from _limits(case, capture)
     wanted = case.spec.aux_layers
     if not wanted:
@@ -111,6 +113,10 @@ def _how(case: Case, capture: Capture, runner: Runner) -> str:
         as_written = capture.boundaries == tuple(sorted(set(capture.ids)))
         meaning = "boundary indices" if as_written else "outputs of blocks counted from 0"
         return f"reads the ids {list(capture.ids)} {place_of(capture.path)} as {meaning}"
+    return _how_by_default(case, runner)
+
+
+def _how_by_default(case: Case, runner: Runner) -> str:
     ignored = [path for path in ID_PATHS if path not in case.rule(runner.ids).values and case.view.get(path)]
     lost = case.view.flattened and case.artefact.config.get(ID_PATHS[0]) and not case.view.get(ID_PATHS[0])
     if lost:
@@ -127,8 +133,8 @@ def _shift(got: Sequence[int], wanted: Sequence[int]) -> str:
     return {-1: ", one block too early", 1: ", one block too late"}.get(shifts.pop(), "")
 
 
-def _captures(case: Case, runner: Runner) -> Capture | Unknown:
-    """What is captured; `Unknown` when it depends on a family or depth that nobody says."""
+def _captures(case: Case, runner: Runner) -> Capture | Effect | Unknown | None:
+    """What is captured; `Unknown` when nobody says enough; None for the default at an unknown depth."""
     outcomes: dict[tuple[int, ...], Capture] = {}
     for row in _candidates(case, runner.ids):
         if row.behaviour is Behaviour.NOT_KNOWN:
@@ -138,13 +144,21 @@ def _captures(case: Case, runner: Runner) -> Capture | Unknown:
             return case.unknown(f"treats {path}: {ids!r}")
         for boundaries in _decoded(case, row, ids) if path else _defaults(case):
             if boundaries is None:
-                return case.unknown(f"chooses layers here: {_default_reason(case)}")
+                return None
             outcomes[boundaries] = Capture(tuple(ids or ()), path, boundaries, row)
     if len(outcomes) == 1:
         return next(iter(outcomes.values()))
-    some_of = " or ".join(listed(boundaries) for boundaries in outcomes)
-    needed = "family" if case.spec.target_layers is not None or len(_candidates(case, runner.ids)) > 1 else "depth"
-    return Unknown(f"{case.title} captures {some_of}, depending on the target's {needed}, which nothing says")
+    return _ambiguous(case, runner, outcomes)
+
+
+def _ambiguous(case: Case, runner: Runner, outcomes: Mapping[tuple[int, ...], Capture]) -> Effect | Unknown:
+    wanted, row = case.spec.aux_layers, case.rule(runner.ids)
+    shown = " or ".join(listed(boundaries) for boundaries in outcomes)
+    needed = "depth" if len(_candidates(case, runner.ids)) == 1 else "family"
+    text = f"captures layers {shown}, depending on the target's {needed}, which nothing says"
+    if wanted and wanted not in outcomes:
+        return case.effect(Verdict.MISREADS, WRONG, f"{text}; the drafter was trained on {listed(wanted)}", row)
+    return Unknown(f"{case.title} {text}")
 
 
 def _candidates(case: Case, feature: Feature) -> tuple[Capability, ...]:
@@ -168,14 +182,29 @@ def _defaults(case: Case) -> Iterator[tuple[int, ...] | None]:
         if row.behaviour is Behaviour.NOT_KNOWN or depth is None:
             yield None
         else:
-            later = 1 if row.behaviour is Behaviour.ONE_LATER else 0
-            yield tuple(boundary + later for boundary in default_boundaries(depth))
+            yield tuple(boundary + _LATER[row.behaviour] for boundary in default_boundaries(depth))
 
 
-def _default_reason(case: Case) -> str:
-    if case.spec.target_layers is None:
-        return "its default depends on the target's depth, which nothing says"
-    return "the file names none, and its default is not established for this target"
+def _symbolic(case: Case, runner: Runner) -> Found:
+    """The default layers of a target whose depth, or whose class in this engine, is not known."""
+    row, wanted = case.rule(Feature.DEFAULT_IDS), case.spec.aux_layers
+    how = _how_by_default(case, runner)
+    if row.behaviour is Behaviour.NOT_KNOWN or case.spec.target_layers is not None:
+        yield Unknown(f"{case.title} {how}; which layers those are for this target is not established")
+        return
+    text = f"{how} and captures layers {row.behaviour.value} of a target of L blocks"
+    depth = wanted[-1] + (3 if row.behaviour is Behaviour.EARLY_MIDDLE_LATE else 2) if wanted else 0
+    if wanted and default_boundaries(depth) != tuple(k - _LATER[row.behaviour] for k in wanted):
+        text = f"{text} instead of {listed(wanted)} (boundary indices)"
+        yield case.effect(Verdict.MISREADS, WRONG, text, case.rule(runner.ids))
+    elif wanted:
+        yield Unknown(f"{case.title} {text}; that is right only if L is {depth}, and nothing says the target's depth")
+    else:
+        yield Unknown(f"{case.title} {text}; which states the drafter was trained on is not decided")
+
+
+_LATER: Mapping[Behaviour, int] = MappingProxyType({Behaviour.EARLY_MIDDLE_LATE: 0, Behaviour.ONE_LATER: 1})
+"""How much later than the usual default an engine's default lies."""
 
 
 def _is_ids(value: object) -> bool:

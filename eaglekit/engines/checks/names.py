@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from eaglekit.drafter import PARTS, Attention, Part, Role
-from eaglekit.drafter.parts import Index
+from eaglekit.drafter import Attention, Part, Role
 from eaglekit.drafter.sizes import roles_of
 from eaglekit.engines.case import Case, Found, some
 from eaglekit.engines.model import Verdict
 from eaglekit.engines.rules import Behaviour, Feature
+from eaglekit.engines.stored import canonical_name
 
 DROPPED, REJECTED, UNREAD, MISSING = (
     "engine-tensor-dropped", "engine-tensor-rejected", "engine-names-unread", "engine-tensor-missing",
@@ -26,8 +26,8 @@ def outer_prefix(case: Case) -> Found:
     names = [named.name for named in case.stored.tensors if named.outer]
     row = case.rule(Feature.OUTER_PREFIX)
     if names and row.behaviour is not Behaviour.HONOURED:
-        what = f"tensor names under the outer prefix model. ({some(names)})"
-        yield from case.fate(Feature.OUTER_PREFIX, code=UNREAD, what=what, matters=True)
+        what, why = f"{len(names)} tensors named model.*", f"it puts or expects no such prefix ({some(names)})"
+        yield from case.fate(Feature.OUTER_PREFIX, code=UNREAD, what=what, why=why, matters=True)
 
 
 def layer_names(case: Case) -> Found:
@@ -37,22 +37,21 @@ def layer_names(case: Case) -> Found:
         return
     for spelling in sorted({named.spelling for named in case.stored.tensors if named.spelling} - set(row.values)):
         names = [named.name for named in case.stored.tensors if named.spelling == spelling]
-        what = f"the {len(names)} tensors named {spelling}*: it looks for {' or '.join(row.values)}"
-        yield from case.fate(Feature.LAYER_NAMES, code=UNREAD, what=what, matters=True)
+        what = f"{len(names)} tensors named {spelling}*"
+        why = f"it looks for {' or '.join(value + '*' for value in row.values)}"
+        yield from case.fate(Feature.LAYER_NAMES, code=UNREAD, what=what, why=why, matters=True)
 
 
 def strangers(case: Case) -> Found:
     """Tensors that no part of a drafter has as its name, and state norms under their old names."""
     unknown = [named.name for named in case.stored.tensors if named.role is None]
     if unknown:
-        yield from case.fate(
-            Feature.UNEXPECTED_TENSOR, code=_code(case), what=f"tensors it has no parameter for ({some(unknown)})",
-            matters=True,
-        )  # fmt: skip
+        why = "it has no parameter of that name"
+        yield from case.fate(Feature.UNEXPECTED_TENSOR, code=_code(case), what=some(unknown), why=why, matters=True)
     old = [named.name for named in case.stored.tensors if named.old]
     if old and case.does(Feature.OLD_STATE_NORMS) is not Behaviour.HONOURED:
-        what = f"the state norms under their old names ({some(old)})"
-        yield from case.fate(Feature.UNEXPECTED_TENSOR, code=_code(case), what=what, matters=True)
+        why = "it does not know the old names of the state norms"
+        yield from case.fate(Feature.UNEXPECTED_TENSOR, code=_code(case), what=some(old), why=why, matters=True)
 
 
 def attention(case: Case) -> Found:
@@ -60,8 +59,8 @@ def attention(case: Case) -> Found:
     if case.drafter.attention is case.spec.attention:
         return
     ours, theirs = _kind(case.spec.attention), _kind(case.drafter.attention)
-    what = f"the projections of an {ours} drafter, which its class for {theirs} drafters has no parameters for"
-    yield from case.fate(Feature.UNEXPECTED_TENSOR, code=_code(case), what=what, matters=True)
+    what, why = f"the projections of the {ours} drafter", f"the class it picks is for {theirs} drafters"
+    yield from case.fate(Feature.UNEXPECTED_TENSOR, code=_code(case), what=what, why=why, matters=True)
 
 
 def missing(case: Case) -> Found:
@@ -75,7 +74,7 @@ def missing(case: Case) -> Found:
 def absent(case: Case, roles: list[Role], *, left: str = "uninitialised") -> Found:
     """What the engine does about `roles` that are not stored; `left` says what their parameters hold then."""
     row = case.rule(Feature.MISSING_TENSOR)
-    names = some([str(role) for role in roles])
+    names = some([canonical_name(role) for role in roles])
     if row.behaviour is Behaviour.UNINITIALISED:
         text = f"loads without {names} and serves with {'it' if len(roles) == 1 else 'them'} {left}"
         yield case.effect(Verdict.MISREADS, MISSING, text, row)
@@ -91,18 +90,23 @@ def depth(case: Case) -> Found:
     said = case.view.get("num_hidden_layers")
     stored = case.spec.num_layers
     if row.behaviour is Behaviour.ONE_ENFORCED and (stored != 1 or said not in (None, 1)):
-        text = f"serves drafters of one layer only; the config says num_hidden_layers {said}, {stored} are stored"
+        text = f"serves drafters of one layer only; num_hidden_layers is {said}, layers stored: {stored}"
         yield case.effect(Verdict.REJECTS, "engine-depth-wrong", text, row)
     elif row.behaviour is Behaviour.ONE and stored > 1:
-        what = f"layers 1 to {stored - 1}: its drafter has one layer"
-        yield from case.fate(Feature.UNEXPECTED_TENSOR, code="engine-depth-wrong", what=what, matters=True)
+        yield from _surplus(case, 1, "its drafter has one layer")
     elif row.behaviour is Behaviour.FROM_CONFIG and isinstance(said, int) and said > stored:
         yield from _random_layers(case, said, stored)
     elif row.behaviour is Behaviour.FROM_CONFIG and isinstance(said, int) and said < stored:
-        what = f"layers {said} to {stored - 1}, because the config says num_hidden_layers {said}"
-        yield from case.fate(Feature.UNEXPECTED_TENSOR, code="engine-depth-wrong", what=what, matters=True)
+        yield from _surplus(case, said, f"num_hidden_layers is {said}")
     elif row.behaviour is Behaviour.NOT_KNOWN and (stored > 1 or said not in (None, stored)):
-        yield case.unknown(f"treats num_hidden_layers {said} with {stored} stored")
+        text = f"num_hidden_layers {said} with {stored} stored" if said != stored else f"a drafter of {stored} layers"
+        yield case.unknown(f"treats {text}")
+
+
+def _surplus(case: Case, first: int, why: str) -> Found:
+    stored = case.spec.num_layers
+    what = f"layer {first}" if first == stored - 1 else f"layers {first} to {stored - 1}"
+    yield from case.fate(Feature.UNEXPECTED_TENSOR, code="engine-depth-wrong", what=what, why=why, matters=True)
 
 
 def _random_layers(case: Case, said: int, stored: int) -> Found:
@@ -118,7 +122,7 @@ def later_norm(case: Case) -> Found:
     """A later layer whose norm is stored only under the name of which the engine ignores the tensor."""
     row = case.rule(Feature.LATER_NORM)
     layers = range(1, case.spec.num_layers)
-    if not layers or case.does(Feature.DEPTH) in (Behaviour.ONE, Behaviour.ONE_ENFORCED):
+    if not layers or case.does(Feature.DEPTH) is not Behaviour.FROM_CONFIG:
         return
     if row.behaviour is not Behaviour.HONOURED:
         yield case.unknown("names the attention norm of the later layers")
@@ -137,8 +141,3 @@ def _code(case: Case) -> str:
 
 def _kind(attention: Attention) -> str:
     return "MLA" if attention is Attention.MLA else "GQA"
-
-
-def counted(part: Part) -> bool:
-    """Whether a part exists once per layer or captured state."""
-    return PARTS[part].index is not Index.ONCE

@@ -128,7 +128,7 @@ def vocabulary_map(case: Case) -> Found:
         yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, gone)
     elif not stored and pruned and gone.behaviour is Behaviour.NOT_KNOWN and not identity:
         yield case.unknown("treats a pruned head without d2t")
-    if pruned and stored and case.does(Feature.MAP) is Behaviour.NOT_KNOWN:
+    if pruned and stored and Feature.MAP in case.rules.chosen and case.does(Feature.MAP) is Behaviour.NOT_KNOWN:
         yield case.unknown("understands d2t: as offsets or as target ids")
     if mask.behaviour is Behaviour.REJECTED and not case.stored.has(Part.TARGET_MASK):
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", "refuses a file without t2d", mask)

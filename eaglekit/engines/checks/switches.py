@@ -93,8 +93,8 @@ def _unasked(case: Case, optional: Optional, row: Capability, names: Sequence[st
         unasked = _FALL_BACK.get(unasked, unasked)
     refused = case.does(unasked) is Behaviour.REJECTED
     code = "engine-tensor-rejected" if refused else "engine-tensor-dropped"
-    what = f"{some(names)}: {_why(case, optional, row)}"
-    yield from case.fate(unasked, code=code, what=what, matters=optional.means(case.spec))
+    why = _why(case, optional, row)
+    yield from case.fate(unasked, code=code, what=some(names), why=why, matters=optional.means(case.spec))
 
 
 def _why(case: Case, optional: Optional, row: Capability) -> str:
@@ -123,18 +123,19 @@ class Flag:
     feature: Feature
     flag: str
     means: Callable[[Spec], bool]
+    verb: str
+    """What an engine does with one of two states."""
     on: str
-    """What an engine does that takes it for true."""
+    """The state that `true` stands for."""
     off: str
-    """What it does otherwise."""
+    """The state that `false` stands for."""
 
 
 FLAGS = (
-    Flag(Feature.NORM_OUTPUT, "norm_output", lambda spec: spec.feedback is Feedback.NORMED,
-         "feeds the state after the final norm to the next draft step",
-         "feeds the state before the final norm to the next draft step"),
+    Flag(Feature.NORM_OUTPUT, "norm_output", lambda spec: spec.feedback is Feedback.NORMED, "feeds the next draft step",
+         "the state after the final norm", "the state before the final norm"),
     Flag(Feature.NORM_BEFORE_RESIDUAL, "norm_before_residual", lambda spec: spec.residual is Residual.NORMED,
-         "starts layer 0 from the normed state", "starts layer 0 from the state before hidden_norm"),
+         "starts layer 0 from", "the state after hidden_norm", "the state before hidden_norm"),
 )  # fmt: skip
 """Every switch that has no tensor."""
 
@@ -152,7 +153,7 @@ def flags(case: Case) -> Found:
         if (value is True) != truth:
             done, right = (flag.on, flag.off) if value is True else (flag.off, flag.on)
             reason = _reason(case, flag, row, path)
-            text = f"{reason} and {done}, while the drafter was trained with one that {right}"
+            text = f"{reason} and {flag.verb} {done}; the drafter was trained with {right}"
             yield case.effect(Verdict.MISREADS, "engine-switch-ignored", text, row)
 
 
