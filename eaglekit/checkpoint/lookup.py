@@ -46,7 +46,6 @@ class Library:
             )
         return self.opened[file][name]
 
-
     def fingerprint(self) -> str:
         """`sha256:...` over everything read so far, with sizes and times."""
         return digest_of(self.evidence)

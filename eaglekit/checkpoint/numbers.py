@@ -67,3 +67,12 @@ def cast_chunks(chunks: Iterator[bytes], source: str, target: str, overflows: li
         data, count = cast(chunk, source, target)
         overflows.append(count)
         yield data
+
+
+def largest_difference(first: bytes, first_dtype: str, second: bytes, second_dtype: str) -> float:
+    """The largest absolute difference of two pieces of equally many elements; NaN beside a number is infinite."""
+    import numpy
+
+    a, b = (as_float32(data, dtype).astype("<f8") for data, dtype in ((first, first_dtype), (second, second_dtype)))
+    gaps = numpy.where(numpy.isnan(a) & numpy.isnan(b), 0.0, numpy.nan_to_num(numpy.abs(a - b), nan=numpy.inf))
+    return float(gaps.max(initial=0.0))

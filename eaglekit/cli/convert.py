@@ -19,8 +19,12 @@ write_options = stacked(
 @click.command("convert")
 @click.argument("src")
 @click.argument("dst", type=click.Path(path_type=Path), required=False)
-@click.option("--to", default="portable", show_default=True, metavar="DIALECT", help="Layout to write: eaglekit dialects.")
-@click.option("--for", "requests", multiple=True, metavar="ENGINE[@VERSION]", help="An engine that must read it rightly.")
+@click.option(
+    "--to", default="portable", show_default=True, metavar="DIALECT", help="Layout to write: eaglekit dialects."
+)
+@click.option(
+    "--for", "requests", multiple=True, metavar="ENGINE[@VERSION]", help="An engine that must read it rightly."
+)
 @click.option("--allow-degraded", is_flag=True, help="Warn, instead of refusing, where a --for engine misreads it.")
 @meaning_options
 @click.option("--dtype", type=click.Choice(["bfloat16", "float16", "float32"]), help="Cast every floating tensor.")
@@ -58,7 +62,9 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
       eaglekit convert ./drafter --target ./target --dry-run -o plan.json
     """
     if dst is None and not dry_run and plan_file is None:
-        raise click.UsageError("DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan.")
+        raise click.UsageError(
+            "DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan."
+        )
     from eaglekit.plan.apply import Wishes
     from eaglekit.plan.saved import save
 

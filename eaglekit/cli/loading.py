@@ -14,7 +14,7 @@ from eaglekit.dialects.target import Target, read_target
 from eaglekit.dialects.target_checks import given_with
 from eaglekit.plan.model import Plan
 from eaglekit.plan.side_files import sort_files
-from eaglekit.report import Refusal
+from eaglekit.report import Finding, Refusal
 
 
 def open_input(text: str) -> Checkpoint:
@@ -87,7 +87,7 @@ def given_from(
     target: Target | None,
 ) -> Given:
     """What the options state. Raises `Refusal` with every option that cannot be."""
-    findings = []
+    findings: list[Finding] = []
     layers, facts, family = None, {}, None
     try:
         layers = parse_aux_layers(aux_layers) if aux_layers is not None else None
@@ -112,4 +112,3 @@ def given_from(
         drops=tuple(drops),
     )
     return given_with(given, target) if target is not None else given
-

@@ -22,7 +22,9 @@ def stacked(*decorators: Decorator) -> Decorator:
 
 
 target_option = click.option(
-    "--target", metavar="PATH", help="The target model, a folder or Hub id: only its config, index and two headers are read."
+    "--target",
+    metavar="PATH",
+    help="The target model, a folder or Hub id: only its config, index and two headers are read.",
 )
 
 meaning_options = stacked(

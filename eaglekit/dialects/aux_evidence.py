@@ -102,7 +102,7 @@ def gather(
 
 
 def _default_of(ids: tuple[int, ...], target_layers: int | None) -> Iterable[tuple[IdRule, int]]:
-    """The conventions under which `ids` is the default list; without a known depth, of the depth its last id implies."""
+    """The conventions under which `ids` is the default list; with no known depth, of the one its last id implies."""
     for rule in (BOUNDARY, OUTPUT_OF):
         depth = target_layers if target_layers is not None else rule.decode(ids, None)[-1] + 3
         if default_is_usable(depth) and ids == rule.encode(default_boundaries(depth), depth):

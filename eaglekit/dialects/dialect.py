@@ -93,13 +93,13 @@ class Dialect:
     fixed: tuple[Fixed, ...] = ()
     dropped_keys: tuple[Dropped, ...] = ()
     ids: tuple[IdMeaning, ...] = ()
-    """What the producer's code means by a layer id: the first row whose clue holds. Empty: the file alone cannot say."""
+    """What the producer means by a layer id: the first row whose clue holds. Empty: the file alone cannot say."""
     absent: Mapping[str, Means | str] = field(default_factory=dict)
     """Fact -> what its absence means here, where it differs from `ABSENT`."""
     map_order: str = "unsaid"
     """`ascending` when the producer sorts its vocabulary (so a mask determines the map), `any` when it does not."""
     classes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Kind of drafter (`gqa`, `qk`, `mla`, `mla kimi`, `parallel`) -> architecture and model_type to write; empty: never written."""
+    """Kind of drafter (`gqa`, `qk`, `mla`, `mla kimi`, `parallel`) -> architecture and model_type to write."""
     limits: tuple[Limit, ...] = ()
     writes_identity_map: bool = False
     """Whether d2t and t2d are stored at full vocabulary too."""

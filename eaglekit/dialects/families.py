@@ -23,7 +23,7 @@ class IdRule:
     source: str
 
 
-class Inexpressible(ValueError):
+class Inexpressible(ValueError):  # noqa: N818 - reads as what it says
     """These states cannot be asked for under this rule; the text says which and why."""
 
 
@@ -162,7 +162,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType({
                          "step3", "mimo", "olmo2", "olmo3", "granite", "deepseek_v4")),
     )
 })  # fmt: skip
-"""Family name -> family. A family is a row of its own only where some engine treats it differently, or by popularity."""
+"""Family name -> family: a row of its own where some engine treats it differently, or where many look for it."""
 
 _BY_MODEL_TYPE = {model_type: family for family in FAMILIES.values() for model_type in family.model_types}
 

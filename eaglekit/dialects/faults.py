@@ -52,8 +52,8 @@ FAULTS: tuple[Fault, ...] = (
         ("specforge",),
         # SpecDrift's fork writes use_aux_norm and is older than the window; its norm_output is EAGLE 3.1's.
         (Clue("value", "norm_output", (True,)), Clue("no key", "use_aux_norm")),
-        "SpecForge between commit b7ce50cd (2026-07-19) and #879 wrote norm_output true for drafters that feed back the "
-        "un-normed state; the file does not say which release trained it",
+        "SpecForge between commit b7ce50cd (2026-07-19) and #879 wrote norm_output true for drafters that feed back "
+        "the un-normed state; the file does not say which release trained it",
         "trained before #879: --set norm_output=false; trained after it: --set norm_output=true",
         "sgl-project/SpecForge#568, sgl-project/SpecForge#879",
         settles="feedback",
@@ -127,8 +127,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "fault-nemo-mla-scale",
         ("nemo",),
-        (Clue("tensor", "model.layers.0.self_attn.kv_a_proj_with_mqa.weight"), Clue("key", "rope_scaling.mscale_all_dim")),
-        "Automodel trains MLA drafters without yarn's mscale squared in the softmax scale, while every engine applies it",
+        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"), Clue("key", "rope_scaling.mscale_all_dim")),
+        "Automodel trains MLA drafters without yarn's mscale squared in the softmax scale; every engine applies it",
         "expect lower acceptance than in training; retrain, or drop mscale_all_dim in a copy and validate",
         "NVIDIA-NeMo/Automodel draft_deepseek.py",
     ),

@@ -81,7 +81,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                            "the state fed back is the one after the final norm"),
     "norm_before_residual": Setting("residual", lambda t: Residual.NORMED if _truth(t) else Residual.RAW,
                                     "true or false", "layer 0's residual starts from the normed state"),
-    "tie_word_embeddings": Setting("tie_word_embeddings", _truth, "true or false", "whether head and embedding are one"),
+    "tie_word_embeddings": Setting("tie_word_embeddings", _truth, "true or false", "head and embedding are one"),
     "attention_bias": Setting("attention_bias", _truth, "true or false", "only to contradict a copied flag"),
     "mlp_bias": Setting("mlp_bias", _truth, "true or false", "only to contradict a copied flag"),
     "rope_theta": Setting("rope_theta", _positive, "a positive number", "the base used in training"),

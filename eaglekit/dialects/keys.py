@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -21,7 +21,7 @@ OMIT = _Omit.OMIT
 """What a codec writes when the key has no place in this file."""
 
 
-class WrongValue(ValueError):
+class WrongValue(ValueError):  # noqa: N818 - reads as what it says
     """A config value of the wrong type or range; the text says what was expected."""
 
 
@@ -33,6 +33,8 @@ class Codec:
     """JSON value -> facts by name. Raises `WrongValue`. An empty mapping means the value says nothing."""
     writes: Callable[[Spec], Any]
     """Spec -> JSON value, or `OMIT`."""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """JSON Schema of what is written; empty allows anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +68,42 @@ class Dropped:
     why: str
 
 
-def plain(name: str, kind: type | tuple[type, ...], *, null: bool = True) -> Codec:
-    """A codec for a fact stored under the same meaning: checks the type, treats null as unsaid."""
+_JSON_TYPES: Mapping[tuple[type, ...], str] = {
+    (int,): "integer",
+    (int, float): "number",
+    (str,): "string",
+    (bool,): "boolean",
+}
+
+
+def plain(name: str, *kinds: type, minimum: int = 0) -> Codec:
+    """A codec for a fact stored under the same meaning: checks type and range, treats null as unsaid."""
 
     def reads(value: Any) -> Mapping[str, Any]:
-        if value is None and null:
+        if value is None:
             return {}
-        kinds = kind if isinstance(kind, tuple) else (kind,)
         if isinstance(value, bool) != (bool in kinds) or not isinstance(value, kinds):
-            raise WrongValue(" or ".join(k.__name__ for k in kinds))
-        if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-            raise WrongValue("a number that is not negative")
-        return {name: float(value) if kinds == (int, float) else value}
+            raise WrongValue(" or ".join(kind.__name__ for kind in kinds))
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < minimum:
+            raise WrongValue(f"a number of at least {minimum}")
+        # A whole number in JSON is the same fact as the float it stands for.
+        return {name: value * 1.0 if float in kinds and isinstance(value, int) else value}
 
     def writes(spec: Spec) -> Any:
         value = getattr(spec, name, None)
         return OMIT if value is None else value
 
-    return Codec(reads, writes)
+    return Codec(reads, writes, {"type": _JSON_TYPES[kinds]})
 
 
-def integer(name: str) -> Codec:
-    """A non-negative integer."""
-    return plain(name, int)
+def integer(name: str, *, minimum: int = 1) -> Codec:
+    """An integer; sizes are at least 1, token ids at least 0."""
+    return plain(name, int, minimum=minimum)
 
 
 def number(name: str) -> Codec:
     """A non-negative number."""
-    return plain(name, (int, float))
+    return plain(name, int, float)
 
 
 def text(name: str) -> Codec:
@@ -106,6 +116,9 @@ def boolean(name: str) -> Codec:
     return plain(name, bool)
 
 
+BOOLEAN: Mapping[str, Any] = {"type": "boolean"}
+
+
 def switch(name: str, on: Enum, off: Enum) -> Codec:
     """A boolean that stands for one of two members of an enum."""
 
@@ -116,7 +129,7 @@ def switch(name: str, on: Enum, off: Enum) -> Codec:
             raise WrongValue("true or false")
         return {name: on if value else off}
 
-    return Codec(reads, lambda spec: getattr(spec, name) is on)
+    return Codec(reads, lambda spec: getattr(spec, name) is on, BOOLEAN)
 
 
 def _flag(name: str, matching: FusionNorm) -> Codec:
@@ -127,7 +140,7 @@ def _flag(name: str, matching: FusionNorm) -> Codec:
             raise WrongValue("true or false")
         return {name: value}
 
-    return Codec(reads, lambda spec: spec.fusion_norm is matching)
+    return Codec(reads, lambda spec: spec.fusion_norm is matching, BOOLEAN)
 
 
 FC_NORM = _flag("fc_norm", FusionNorm.PER_STATE)
@@ -143,7 +156,7 @@ def _tie_reads(value: Any) -> Mapping[str, Any]:
     return {"tie_word_embeddings": value}
 
 
-TIE = Codec(_tie_reads, lambda spec: False)
+TIE = Codec(_tie_reads, lambda spec: False, {"const": False})
 """Always written false: a drafter's head is its own, or the target's, never its own embedding."""
 
 
@@ -161,7 +174,8 @@ def id_list(name: str, encode: Callable[[Spec], Sequence[int]]) -> Codec:
     def writes(spec: Spec) -> Any:
         return list(encode(spec)) if spec.fusion is Fusion.AUX_STATES else OMIT
 
-    return Codec(lambda value: _id_list(value, name), writes)
+    schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": True}
+    return Codec(lambda value: _id_list(value, name), writes, schema)
 
 
 def token_id(key: str) -> Codec:
@@ -179,7 +193,8 @@ def token_id(key: str) -> Codec:
         value = spec.token_ids.get(key, OMIT)
         return list(value) if isinstance(value, tuple) else value
 
-    return Codec(reads, writes)
+    one = {"type": "integer"}
+    return Codec(reads, writes, {"anyOf": [one, {"type": "array", "items": one}]})
 
 
 _DTYPE_NAMES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
@@ -194,7 +209,7 @@ def _dtype_reads(value: Any) -> Mapping[str, Any]:
     return {"dtype": _DTYPES[value.removeprefix("torch.")]}
 
 
-DTYPE = Codec(_dtype_reads, lambda spec: _DTYPE_NAMES[spec.dtype])
+DTYPE = Codec(_dtype_reads, lambda spec: _DTYPE_NAMES[spec.dtype], {"enum": list(_DTYPES)})
 
 ROPE_PARAMETERS: Mapping[str, frozenset[str]] = {
     "default": frozenset(),
@@ -289,16 +304,18 @@ def _rope_parameters_writes(spec: Spec) -> Any:
     return {"rope_theta": spec.rope.theta, "rope_type": spec.rope.kind, **numbers}
 
 
-ROPE_THETA = Codec(number("rope_theta").reads, lambda spec: spec.rope.theta)
-ROPE_SCALING = Codec(_rope_scaling_reads, _rope_scaling_writes)
-ROPE_PARAMETERS_OBJECT = Codec(_rope_parameters_reads, _rope_parameters_writes)
+_THETA = {"type": "number", "exclusiveMinimum": 0}
+ROPE_THETA = Codec(number("rope_theta").reads, lambda spec: spec.rope.theta, _THETA)
+ROPE_SCALING = Codec(
+    _rope_scaling_reads, _rope_scaling_writes, {"type": ["object", "null"], "required": ["rope_type", "type"]}
+)
+ROPE_PARAMETERS_OBJECT = Codec(
+    _rope_parameters_reads,
+    _rope_parameters_writes,
+    {"type": "object", "required": ["rope_theta", "rope_type"], "properties": {"rope_theta": _THETA}},
+)
 
 
 def only_if(condition: Callable[[Spec], bool], codec: Codec) -> Codec:
     """`codec`, written only into drafters for which `condition` holds."""
-    return Codec(codec.reads, lambda spec: codec.writes(spec) if condition(spec) else OMIT)
-
-
-def constant(value: Any) -> Codec:
-    """A key that is written with one value and read without meaning."""
-    return Codec(lambda read: {}, lambda spec: value)
+    return replace(codec, writes=lambda spec: codec.writes(spec) if condition(spec) else OMIT)

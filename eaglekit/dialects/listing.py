@@ -36,7 +36,9 @@ def one(dialect: Dialect) -> tuple[Table, ...]:
     keys = tuple(
         (key.path, "meaning", "read, written" if key.write and dialect.writable else "read") for key in dialect.keys
     )
-    fixed = tuple((row.path, f"only {' or '.join(map(str, row.allowed))}: {row.why}", "checked") for row in dialect.fixed)
+    fixed = tuple(
+        (row.path, f"only {' or '.join(map(str, row.allowed))}: {row.why}", "checked") for row in dialect.fixed
+    )
     absent = tuple((fact, _absence(rule)) for fact, rule in {**ABSENT_FACTS, **dialect.absent}.items())
     limits = tuple((limit.reason, limit.instead) for limit in dialect.limits)
     faults = tuple((f.code, f.message, f.source) for f in FAULTS if dialect.name in f.dialects)

@@ -52,7 +52,9 @@ _E, _W = Severity.ERROR, Severity.WARNING
 DISAGREEMENTS: Mapping[str, Disagreement] = {
     "hidden_size": Disagreement(_E, "config and weights are from two different runs, or the config is the target's"),
     "target_hidden_size": Disagreement(_E, "config and weights are from two different runs"),
-    "intermediate_size": Disagreement(_E, "config and weights are from two different runs, or the config is the target's"),
+    "intermediate_size": Disagreement(
+        _E, "config and weights are from two different runs, or the config is the target's"
+    ),
     "draft_vocab_size": Disagreement(_E, "it must equal the rows of the head; correct it in a copy of the config"),
     "vocab_size": Disagreement(_E, "vocab_size must be the target's; draft_vocab_size is the drafter's own"),
     "head_dim": Disagreement(_E, "config and weights are from two different runs"),
@@ -85,9 +87,7 @@ def measure(bound: Bound) -> dict[str, Known]:
     for row in MEASURED:
         tensor = _first(bound, row.part)
         if row.fact not in facts and tensor is not None and len(tensor.shape) > row.axis:
-            facts[row.fact] = Known(
-                tensor.shape[row.axis], Origin("derived", f"axis {row.axis} of {tensor.name}")
-            )
+            facts[row.fact] = Known(tensor.shape[row.axis], Origin("derived", f"axis {row.axis} of {tensor.name}"))
     facts["num_layers"] = Known(_layers(bound), Origin("derived", "the stored layers"))
     facts["attention"] = Known(
         "mla" if bound.has(Part.LATENT_DOWN) else "gqa", Origin("derived", "the projections that are stored")

@@ -78,9 +78,7 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
     if spec is not None:
         origins = {name: known.origin for name, known in facts.items()}
         drafter = Drafter(spec, dict(sorted(bound.tensors.items())), origins)
-    return Read(
-        checkpoint, recognition, drafter, tuple(findings), tuple(bound.dropped), tuple(config.dropped)
-    )
+    return Read(checkpoint, recognition, drafter, tuple(findings), tuple(bound.dropped), tuple(config.dropped))
 
 
 def _settle(
@@ -345,5 +343,3 @@ def with_spec(read_: Read, spec: Spec) -> Read:
     """The same reading with another spec: what a target or an option added."""
     assert read_.drafter is not None  # noqa: S101 - callers hold a drafter
     return replace(read_, drafter=replace(read_.drafter, spec=spec))
-
-

@@ -123,7 +123,7 @@ def check_twins(checkpoint: Checkpoint, bound: Bound) -> list[Finding]:
     findings = []
     for role, twin in bound.twins:
         first = bound.tensors.get(role)
-        if first is None or (first.dtype, first.shape) == (twin.dtype, twin.shape) and _same(checkpoint, first, twin):
+        if first is None or ((first.dtype, first.shape) == (twin.dtype, twin.shape) and _same(checkpoint, first, twin)):
             continue
         findings.append(
             Finding(

@@ -8,7 +8,7 @@ from typing import Any
 
 from eaglekit.checkpoint import Source, Tensor
 from eaglekit.checkpoint.lookup import Library, open_library
-from eaglekit.dialects.clues import ABSENT, at
+from eaglekit.dialects.clues import at
 from eaglekit.report import Finding, Refusal
 
 TEXT_CONFIGS = ("text_config", "language_config", "llm_config", "thinker_config.text_config", "")
@@ -187,7 +187,9 @@ def _find(
     if optional and not seen:
         return None
     words = ("embed", "wte") if what == "embedding" else ("head", "output")
-    near = seen or [name for name in library.names if any(word in name for word in words)][:5] or list(library.names)[:5]
+    near = (
+        seen or [name for name in library.names if any(word in name for word in words)][:5] or list(library.names)[:5]
+    )
     findings.append(
         Finding(
             "target-tensor-missing",
@@ -223,4 +225,3 @@ def _contradiction(head: str, embedding: str) -> Finding:
         expected="equal tensors, or tie_word_embeddings false",
         hint="use a target whose config and weights agree",
     )
-

@@ -162,9 +162,13 @@ def compare_embedding(checkpoint: Checkpoint, own: Tensor, target: Target) -> st
         return "random-looking"
     library = target.library
     here = checkpoint.source.local_path(own.file) is not None and library.source.local_path(theirs.file) is not None
-    if here and own.dtype == theirs.dtype and all(
-        piece == library.source.read(theirs.file, start, start + len(piece))
-        for piece, start in _pieces(checkpoint, own, theirs.start)
+    if (
+        here
+        and own.dtype == theirs.dtype
+        and all(
+            piece == library.source.read(theirs.file, start, start + len(piece))
+            for piece, start in _pieces(checkpoint, own, theirs.start)
+        )
     ):
         return "copy"
     from eaglekit.checkpoint.numbers import row_cosines

@@ -45,7 +45,7 @@ def check(boundaries: Sequence[int], *, target_layers: int | None, num_aux_state
         findings.append(
             Finding(
                 "aux-layers-order",
-                f"aux layers [{shown}] are not ascending; engines sort them, so fc would get its states in another order",
+                f"aux layers [{shown}] are not ascending; engines sort them, and fc gets its states in another order",
                 place="aux_layers",
                 got=shown,
                 expected=", ".join(map(str, sorted(boundaries))),

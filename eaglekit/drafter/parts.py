@@ -1,7 +1,7 @@
 """The parts an EAGLE-3 drafter is made of, each with its shape in symbols and the rule for its presence.
 
-Symbols (see `eaglekit.drafter.sizes`): H hidden, G target hidden, A aux states, V target vocabulary, D draft vocabulary,
-I intermediate, `attn_in` 2H in layer 0 and H later, and the row counts of the attention projections.
+Symbols (see `eaglekit.drafter.sizes`): H hidden, G target hidden, A aux states, V target vocabulary,
+D draft vocabulary, I intermediate, `attn_in` 2H in layer 0 and H later, and the row counts of the attention projections.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PartRow:
     index: Index
     shape: tuple[str, ...]
     present: str = "always"
-    """`always`, or the condition (a name `Spec.holds` answers) under which the part must exist and otherwise must not."""
+    """`always`, or the condition (see `Spec.holds`) under which the part must exist, and without which it must not."""
     kind: Kind = Kind.FLOAT
 
 

@@ -128,7 +128,7 @@ class Spec:
 
     def holds(self, condition: str) -> bool:
         """Whether a presence condition of `eaglekit.drafter.parts` is true of this drafter."""
-        return _CONDITIONS[condition](self)
+        return bool(_CONDITIONS[condition](self))
 
     def replacing(self, **changes: Any) -> Spec:
         """This spec with some fields changed."""

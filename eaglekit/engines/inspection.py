@@ -64,8 +64,11 @@ def _folder_facts(checkpoint: Checkpoint) -> Iterable[Fact]:
     if "commit" in identity:
         yield Fact("repository", identity["repo"])
         yield Fact("commit", identity["commit"])
-    yield Fact("weights", f"{len(checkpoint.tensors)} tensors, {size_bytes / 1e6:,.1f} MB, {checkpoint.layout}",
-               ", ".join(checkpoint.weight_files[:3]))
+    yield Fact(
+        "weights",
+        f"{len(checkpoint.tensors)} tensors, {size_bytes / 1e6:,.1f} MB, {checkpoint.layout}",
+        ", ".join(checkpoint.weight_files[:3]),
+    )
 
 
 def _tensors(outcome: Read) -> Table:

@@ -38,9 +38,7 @@ def settle_embedding(
     return spec, []
 
 
-def settle_head(
-    spec: Spec, dialect: Dialect, options: Options, target: Target | None
-) -> tuple[Spec, list[Finding]]:
+def settle_head(spec: Spec, dialect: Dialect, options: Options, target: Target | None) -> tuple[Spec, list[Finding]]:
     """The spec with the head as it will be written: its own, the target's by sharing, or a copy of the target's."""
     wanted = options.head != "auto"
     if spec.own_head:

@@ -18,15 +18,16 @@ from eaglekit.drafter import Drafter, Spec
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.drafter.sizes import expected_shape
 from eaglekit.drafter.vocabulary import ascending_order
+from eaglekit.engines.evaluate import reading_for
 from eaglekit.engines.findings import as_findings
 from eaglekit.engines.inspection import engine_table
 from eaglekit.engines.model import Artefact, Verdict
-from eaglekit.engines.evaluate import reading_for
 from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
 from eaglekit.plan.options import Options
 from eaglekit.plan.side_files import sort_files
 from eaglekit.report import Fact, Finding, Refusal, Report, Severity
+from eaglekit.report.schemas import problems
 
 SINGLE = "model.safetensors"
 
@@ -57,6 +58,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         layout = write(spec, dialect)
     except Refusal as refusal:
         raise Refusal(*findings, *refusal.findings) from None
+    findings += [_invalid(text) for text in problems(layout.config, f"config.{dialect.name}")]
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
@@ -80,6 +82,16 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         changes=tuple(_changes(read.checkpoint.config, layout.config)),
         report=report,
         force_overflow=options.force_overflow,
+    )
+
+
+def _invalid(text: str) -> Finding:
+    return Finding(
+        "output-invalid",
+        f"the config to be written breaks its own schema: {text}",
+        place="config.json",
+        expected="a config that schemas/ allows",
+        hint="this is a mistake in eaglekit's tables: report it with the output of --json",
     )
 
 
@@ -129,7 +141,9 @@ def _step(
     if role.part is Part.DRAFT_TO_TARGET:
         stored = drafter.tensors.get(role)
         if stored is not None and order is None and _offsets_read(drafter):
-            return TensorStep(name, str(role), stored.dtype, stored.shape, "source", stored.name, (), "offsets, as read")
+            return TensorStep(
+                name, str(role), stored.dtype, stored.shape, "source", stored.name, (), "offsets, as read"
+            )
         why = "sorted with the head's rows" if order is not None else "made from the map, as offsets"
         return TensorStep(name, str(role), "I64", (spec.draft_vocab_size,), "map", "offsets", (), why)
     if role.part is Part.TARGET_MASK:
@@ -271,5 +285,3 @@ def _target_place(target: Target | None, steps: list[TensorStep]) -> Place | Non
         return None
     library = target.library
     return Place(_label(library.source), library.source.identity(), library.fingerprint(), library.content_digest())
-
-

@@ -76,7 +76,9 @@ class Content:
         item = ITEM_BITS[stored.dtype] // 8
         for row in order:
             start = stored.start + row * stored.strides[0] * item
-            one = Tensor(stored.name, stored.dtype, stored.shape[1:], stored.file, start, stored.end, stored.strides[1:])
+            one = Tensor(
+                stored.name, stored.dtype, stored.shape[1:], stored.file, start, stored.end, stored.strides[1:]
+            )
             yield from _stream(source, one)
 
 

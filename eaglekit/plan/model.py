@@ -152,8 +152,15 @@ class Plan:
 
     def full_report(self, applied: Any = None) -> Report:
         """The report with the plan's tables; with what was written, when it was applied."""
-        written = {name: {"sha256": w.sha256, "size_bytes": w.size_bytes} for name, w in applied.files.items()} if applied else {}
-        result = {"plan": self.digest(), **({"destination": str(applied.destination), "files": written} if applied else {})}
+        written = (
+            {name: {"sha256": w.sha256, "size_bytes": w.size_bytes} for name, w in applied.files.items()}
+            if applied
+            else {}
+        )
+        result = {
+            "plan": self.digest(),
+            **({"destination": str(applied.destination), "files": written} if applied else {}),
+        }
         return replace(self.report, tables=(*self.tables(), *self.report.tables), result=result)
 
     def tables(self) -> tuple[Table, ...]:

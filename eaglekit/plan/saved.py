@@ -36,7 +36,9 @@ def save(
     needed = ["config.json", *source.weight_files, *plan.copied]
     plan = replace(plan, source=replace(plan.source, digests=digests(source.source, needed, progress)))
     if plan.target is not None and target is not None:
-        plan = replace(plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress)))
+        plan = replace(
+            plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress))
+        )
     with writing_to(str(file)):
         _write_new(file, dumps(plan.as_json()).encode())
     return plan
@@ -73,9 +75,7 @@ def load(file: Path) -> Plan:
     return _from_json(document)
 
 
-def verify(
-    plan: Plan, source: Checkpoint, target: Library | None, *, progress: Progress | None = None
-) -> None:
+def verify(plan: Plan, source: Checkpoint, target: Library | None, *, progress: Progress | None = None) -> None:
     """Refuse unless every byte the plan will read is what it was when the plan was made."""
     findings = _compare(plan.source, source.source, progress)
     if source.content_digest() != plan.source.content and not findings:

@@ -38,9 +38,7 @@ def show_findings(findings: Sequence[Finding], console: Console) -> None:
 def render_finding(finding: Finding) -> RenderableType:
     """One finding: its code and message, then what was got, expected and what to do."""
     severity = finding.severity or Severity.NOTE
-    head = Text.assemble(
-        ("\n" + severity.value, STYLES[severity]), "  ", (finding.code, "bold"), "  ", finding.message
-    )
+    head = Text.assemble(("\n" + severity.value, STYLES[severity]), "  ", (finding.code, "bold"), "  ", finding.message)
     details = RichTable.grid(padding=(0, 2))
     details.add_column(style="dim", no_wrap=True)
     details.add_column(overflow="fold")

@@ -8,24 +8,26 @@ from types import MappingProxyType
 from eaglekit.dialects.dialect import Dialect
 from eaglekit.dialects.tables import engines, nvidia, originals, speculators, torchspec, trainers
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({
-    dialect.name: dialect
-    for dialect in (
-        engines.PORTABLE,
-        engines.VLLM,
-        engines.SGLANG,
-        engines.TRTLLM,
-        engines.TOKENSPEED,
-        speculators.SPECULATORS,
-        torchspec.TORCHSPEC,
-        torchspec.TORCHSPEC_VLLM,
-        originals.SPECFORGE,
-        originals.SPECFORGE_PEAGLE,
-        originals.SAFEAILAB,
-        trainers.ANGELSLIM,
-        trainers.NEMO,
-        nvidia.MODELOPT,
-        nvidia.MODELOPT_MEGATRON,
-    )
-})
+DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+    {
+        dialect.name: dialect
+        for dialect in (
+            engines.PORTABLE,
+            engines.VLLM,
+            engines.SGLANG,
+            engines.TRTLLM,
+            engines.TOKENSPEED,
+            speculators.SPECULATORS,
+            torchspec.TORCHSPEC,
+            torchspec.TORCHSPEC_VLLM,
+            originals.SPECFORGE,
+            originals.SPECFORGE_PEAGLE,
+            originals.SAFEAILAB,
+            trainers.ANGELSLIM,
+            trainers.NEMO,
+            nvidia.MODELOPT,
+            nvidia.MODELOPT_MEGATRON,
+        )
+    }
+)
 """Dialect name -> dialect, in the order they are listed for people."""

@@ -72,7 +72,6 @@ def flag_keys(prefix: str = "", *, write: bool = True, residual: bool = True) ->
     )
 
 
-
 # null means "the target's head": a size without a head would make SGLang build one (llama_eagle3.py).
 DRAFT_VOCABULARY = Key(
     "draft_vocab_size",
@@ -88,9 +87,9 @@ SIZE_KEYS: tuple[Key, ...] = (
 
 MASK_KEYS: tuple[Key, ...] = (
     Key("parallel_drafting", k.only_if(_is_parallel, k.boolean("parallel_drafting"))),
-    Key("mask_token_id", k.integer("mask_token_id")),
-    Key("pard_token", k.integer("mask_token_id")),
-    Key("ptd_token_id", k.integer("mask_token_id")),
+    Key("mask_token_id", k.integer("mask_token_id", minimum=0)),
+    Key("pard_token", k.integer("mask_token_id", minimum=0)),
+    Key("ptd_token_id", k.integer("mask_token_id", minimum=0)),
 )
 """Parallel drafting: the mask token under every name vLLM looks for (llm_base_proposer.py)."""
 
@@ -178,29 +177,36 @@ PLAIN_FIXED: tuple[Fixed, ...] = (
 )
 
 _GENERATION = (
-    "add_cross_attention bad_words_ids begin_suppress_tokens chunk_size_feed_forward cross_attention_hidden_size "
-    "decoder_start_token_id diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size "
-    "exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id id2label "
-    "is_encoder_decoder label2id length_penalty max_length min_length no_repeat_ngram_size num_beam_groups num_beams "
-    "num_return_sequences output_attentions output_hidden_states output_scores prefix problem_type pruned_heads "
-    "remove_invalid_values repetition_penalty return_dict return_dict_in_generate sep_token_id suppress_tokens "
-    "task_specific_params temperature tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torchscript "
-    "typical_p use_bfloat16 use_cache"
-).split()
+    "add_cross_attention", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward",
+    "cross_attention_hidden_size", "decoder_start_token_id", "diversity_penalty", "do_sample", "early_stopping",
+    "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty", "finetuning_task", "forced_bos_token_id",
+    "forced_eos_token_id", "id2label", "is_encoder_decoder", "label2id", "length_penalty", "max_length",
+    "min_length", "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences",
+    "output_attentions", "output_hidden_states", "output_scores", "prefix", "problem_type", "pruned_heads",
+    "remove_invalid_values", "repetition_penalty", "return_dict", "return_dict_in_generate", "sep_token_id",
+    "suppress_tokens", "task_specific_params", "temperature", "tf_legacy_loss", "tie_encoder_decoder",
+    "tokenizer_class", "top_k", "top_p", "torchscript", "typical_p", "use_bfloat16", "use_cache",
+)  # fmt: skip
 
 _TARGETS_OWN = (
-    "aux_loss_alpha ep_size first_k_dense_replace moe_intermediate_size moe_layer_freq n_group n_routed_experts "
-    "n_shared_experts norm_topk_prob num_experts num_experts_per_tok num_local_experts num_nextn_predict_layers "
-    "output_router_logits experts_per_token routed_scaling_factor router_aux_loss_coef router_jitter_noise "
-    "scoring_func seq_aux swiglu_limit topk_group topk_method decoder_sparse_step mlp_only_layers "
-    "shared_expert_intermediate_size index_head_dim index_n_heads index_topk"
-).split()
+    "aux_loss_alpha", "ep_size", "first_k_dense_replace", "moe_intermediate_size", "moe_layer_freq", "n_group",
+    "n_routed_experts", "n_shared_experts", "norm_topk_prob", "num_experts", "num_experts_per_tok",
+    "num_local_experts", "num_nextn_predict_layers", "output_router_logits", "experts_per_token",
+    "routed_scaling_factor", "router_aux_loss_coef", "router_jitter_noise", "scoring_func", "seq_aux",
+    "swiglu_limit", "topk_group", "topk_method", "decoder_sparse_step", "mlp_only_layers",
+    "shared_expert_intermediate_size", "index_head_dim", "index_n_heads", "index_topk",
+)  # fmt: skip
 
 COMMON_DROPPED: tuple[Dropped, ...] = (
-    *(Dropped(name, "a generation or training default of transformers; no part of the network") for name in _GENERATION),
+    *(
+        Dropped(name, "a generation or training default of transformers; no part of the network")
+        for name in _GENERATION
+    ),
     *(Dropped(name, "belongs to the target's MoE blocks; the drafter is dense") for name in _TARGETS_OWN),
-    *(Dropped(f"{name}_token_id", "a token of the vision target; the drafter sees ids like any other")
-      for name in ("image", "video", "vision_start", "vision_end", "audio", "boi", "eoi")),
+    *(
+        Dropped(f"{name}_token_id", "a token of the vision target; the drafter sees ids like any other")
+        for name in ("image", "video", "vision_start", "vision_end", "audio", "boi", "eoi")
+    ),
     Dropped("image_token_index", "a token of the vision target; the drafter sees ids like any other"),
     Dropped("video_token_index", "a token of the vision target; the drafter sees ids like any other"),
     Dropped("attention_dropout", "drop-out is off when serving"),
@@ -243,17 +249,13 @@ NO_QK_NORM_SGLANG = Limit(
     "SGLang's drafter class has no q/k norms and would drop them silently",
     "--to vllm (0.24 and later)",
 )
-NO_QK_NORM = Limit(
-    lambda spec: spec.qk_norm, "this layout has no q/k norms", "--to vllm or --to speculators"
-)
+NO_QK_NORM = Limit(lambda spec: spec.qk_norm, "this layout has no q/k norms", "--to vllm or --to speculators")
 NO_BIAS_SGLANG = Limit(
     lambda spec: spec.attention_bias or spec.mlp_bias,
     "SGLang's drafter class has no attention or MLP biases and would drop them silently",
     "--to vllm",
 )
-NO_FC_BIAS = Limit(
-    lambda spec: spec.fusion_bias, "vLLM's fc has no bias and would drop it silently", "--to sglang"
-)
+NO_FC_BIAS = Limit(lambda spec: spec.fusion_bias, "vLLM's fc has no bias and would drop it silently", "--to sglang")
 NO_PARALLEL_SGLANG = Limit(
     lambda spec: spec.parallel_drafting,
     "SGLang cannot serve parallel drafting (P-EAGLE): it would ignore the mask state",

@@ -95,4 +95,3 @@ MODELOPT_MEGATRON = Dialect(
     ids=(IdMeaning(OUTPUT_OF, "Model-Optimizer's Megatron layers are listed as layer_number - 1"),),
     map_order="any",
 )
-

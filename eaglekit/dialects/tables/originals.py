@@ -127,4 +127,3 @@ SPECFORGE_PEAGLE = Dialect(
     absent={"parallel_drafting": Means(True, "the class PEagleDraftModel drafts in parallel")},
     map_order="ascending",
 )
-

@@ -9,7 +9,7 @@ from eaglekit.dialects import keys as k
 from eaglekit.dialects.dialect import Clue, Dialect, IdMeaning
 from eaglekit.dialects.families import BOUNDARY
 from eaglekit.dialects.keys import Codec, Dropped, Fixed, Key
-from eaglekit.dialects.rows import table
+from eaglekit.dialects.rows import DroppedTensor, table
 from eaglekit.dialects.tables import groups as g
 from eaglekit.drafter import Spec
 
@@ -71,8 +71,8 @@ SPECULATORS = Dialect(
     dropped_tensors=(
         *g.COMMON_TENSORS,
         # Copies of the target's own tensors that the trainer keeps in memory (models/eagle3/core.py).
-        g.DroppedTensor("verifier_norm.*", "the target's own norm, kept by the trainer"),
-        g.DroppedTensor("verifier_lm_head.*", "the target's own head, kept by the trainer"),
+        DroppedTensor("verifier_norm.*", "the target's own norm, kept by the trainer"),
+        DroppedTensor("verifier_lm_head.*", "the target's own head, kept by the trainer"),
     ),
     keys=(
         *g.ARCHITECTURE,
@@ -93,7 +93,7 @@ SPECULATORS = Dialect(
         *g.flag_keys(),
         *(Key(key.path, k.only_if(lambda s: s.parallel_drafting, key.codec)) for key in g.flag_keys(_INNER)),
         *(key for key in g.NESTED_FLAGS_READ),
-        Key("mask_token_id", k.integer("mask_token_id")),
+        Key("mask_token_id", k.integer("mask_token_id", minimum=0)),
         g.TOP_BOUNDARY,
         g.NESTED_READ,
         g.USE_AUX_READ,

@@ -56,6 +56,14 @@ CODES: tuple[Code, ...] = (
         "Write 500MB, 5GB or a number of bytes.",
     ),
     Code(
+        "diff-tensor", ERROR, "a tensor differs between two drafters",
+        "The same role holds other numbers, or exists in one of them only.", "Find out which file is meant.",
+    ),
+    Code(
+        "diff-meaning", ERROR, "a fact of the function differs between two drafters",
+        "The two configs, each in its own spelling, do not mean the same.", "Find out which file is meant.",
+    ),
+    Code(
         "output-invalid", ERROR, "the config to be written does not satisfy its own schema",
         "Every config is checked before it is written. This is a mistake in eaglekit's tables, not in your file.",
         "Report it with the output of --json.",

@@ -1,0 +1,190 @@
+"""Two drafters compared by role and by meaning: what is the same, renamed, cast, permuted, different or missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from eaglekit.checkpoint import Checkpoint, Tensor
+from eaglekit.checkpoint.model import FLOATS, ITEM_BITS
+from eaglekit.checkpoint.numbers import cast, largest_difference
+from eaglekit.dialects.given import Given
+from eaglekit.dialects.reading import Read, read
+from eaglekit.drafter import Drafter, Spec
+from eaglekit.drafter.parts import Part, Role
+from eaglekit.drafter.spec import jsonable
+from eaglekit.report import Fact, Finding, Refusal, Report, Severity, Table
+
+ABOUT = frozenset({
+    "dtype", "own_embedding", "own_head", "target_name", "target_architecture", "target_family", "target_layers",
+    "speculative_tokens", "initializer_range", "token_ids", "max_position_embeddings", "trained_context_length",
+})  # fmt: skip
+"""Spec fields that say something about a drafter without changing what it computes."""
+
+REPEATS = frozenset({Part.DRAFT_TO_TARGET, Part.TARGET_MASK})
+"""Parts that repeat the vocabulary map, which is compared as a meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same role in two drafters."""
+
+    role: Role
+    first: Tensor | None
+    second: Tensor | None
+    verdict: str
+    """`same`, `cast`, `permuted`, `different`, `only in the first` or `only in the second`."""
+    detail: str = ""
+
+
+def read_on_its_own(checkpoint: Checkpoint, given: Given) -> Read:
+    """The reading by what the file itself says; with what the user says only where that does not suffice.
+
+    Otherwise one statement about both files would hide that they differ in it.
+    """
+    try:
+        alone = read(checkpoint)
+    except Refusal:
+        return read(checkpoint, given)
+    return read(checkpoint, given) if any(f.severity is Severity.ERROR for f in alone.findings) else alone
+
+
+def diff(first: Read, second: Read) -> Report:
+    """The report on two readings; a difference in function is an error finding."""
+    a, b = first.drafter_or_refuse(), second.drafter_or_refuse()
+    pairs = [_pair(role, first.checkpoint, a, second.checkpoint, b) for role in _roles(a, b)]
+    meanings = list(_meanings(a.spec, b.spec))
+    findings = [*_tensor_findings(pairs), *_meaning_findings(meanings)]
+    counts: dict[str, int] = {}
+    for pair in pairs:
+        counts[pair.verdict] = counts.get(pair.verdict, 0) + 1
+    return Report(
+        "diff",
+        f"{first.checkpoint.source.label} {second.checkpoint.source.label}",
+        facts=(
+            Fact("first", f"{first.checkpoint.source.label} ({first.dialect.name})"),
+            Fact("second", f"{second.checkpoint.source.label} ({second.dialect.name})"),
+            Fact("function", "the same" if not findings else "different"),
+            Fact("tensors", ", ".join(f"{count} {verdict}" for verdict, count in counts.items())),
+        ),
+        findings=tuple(findings),
+        tables=(
+            Table("diff-tensors", "Tensors", ("role", "first", "second", "verdict", "detail"),
+                  tuple((str(p.role), p.first and p.first.name, p.second and p.second.name, p.verdict, p.detail)
+                        for p in pairs)),
+            Table("diff-meaning", "Meaning", ("fact", "first", "second", "changes the function"),
+                  tuple((name, x, y, "no" if name in ABOUT else "yes") for name, x, y in meanings)),
+        ),
+    )  # fmt: skip
+
+
+def _roles(a: Drafter, b: Drafter) -> list[Role]:
+    return sorted(role for role in {*a.tensors, *b.tensors} if role.part not in REPEATS)
+
+
+def _pair(role: Role, first: Checkpoint, a: Drafter, second: Checkpoint, b: Drafter) -> Pair:
+    one, two = a.tensors.get(role), b.tensors.get(role)
+    if one is None or two is None:
+        return Pair(role, one, two, "only in the second" if one is None else "only in the first")
+    renamed = f"{one.name} is called {two.name}" if one.name != two.name else ""
+    if _count(one) != _count(two):
+        return Pair(role, one, two, "different", f"{list(one.shape)} against {list(two.shape)}")
+    if one.dtype == two.dtype and _equal(first, one, second, two):
+        return Pair(role, one, two, "same", renamed)
+    if one.dtype != two.dtype and _is_cast(first, one, second, two):
+        return Pair(role, one, two, "cast", f"{one.dtype} against {two.dtype}")
+    if role.part is Part.HEAD and _permuted(first, a, second, b):
+        return Pair(role, one, two, "permuted", "rows follow another order of the same vocabulary")
+    return Pair(role, one, two, "different", _distance(first, one, second, two))
+
+
+def _count(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(axis for axis in tensor.shape if axis != 1)
+
+
+def _both(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> Iterator[tuple[bytes, bytes]]:
+    """Pieces of two tensors with the same number of elements in each pair."""
+    elements = 1 << 20
+    left = first.chunks(one.name, size_bytes=elements * ITEM_BITS[one.dtype] // 8)
+    right = second.chunks(two.name, size_bytes=elements * ITEM_BITS[two.dtype] // 8)
+    return zip(left, right, strict=True)
+
+
+def _equal(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> bool:
+    if one.strides is None and two.strides is None:
+        return all(x == y for x, y in _both(first, one, second, two))
+    return b"".join(first.chunks(one.name)) == b"".join(second.chunks(two.name))
+
+
+def _is_cast(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> bool:
+    """Whether one tensor is the other, rounded to its dtype."""
+    if {one.dtype, two.dtype} - FLOATS or one.strides is not None or two.strides is not None:
+        return False
+    forth = all(cast(x, one.dtype, two.dtype)[0] == y for x, y in _both(first, one, second, two))
+    return forth or all(cast(y, two.dtype, one.dtype)[0] == x for x, y in _both(first, one, second, two))
+
+
+def _permuted(first: Checkpoint, a: Drafter, second: Checkpoint, b: Drafter) -> bool:
+    """Whether the two heads hold the same row for every target token."""
+    one, two = a.tensors[Role(Part.HEAD)], b.tensors[Role(Part.HEAD)]
+    rows, others = _ids(a.spec), _ids(b.spec)
+    if one.dtype != two.dtype or set(rows) != set(others) or one.strides is not None or two.strides is not None:
+        return False
+    place = {target: row for row, target in enumerate(others)}
+    width = one.shape[1] * ITEM_BITS[one.dtype] // 8
+    return all(
+        first.source.read(one.file, one.start + row * width, one.start + (row + 1) * width)
+        == second.source.read(two.file, two.start + place[t] * width, two.start + (place[t] + 1) * width)
+        for row, t in enumerate(rows)
+    )
+
+
+def _ids(spec: Spec) -> tuple[int, ...]:
+    return spec.target_ids if spec.target_ids is not None else tuple(range(spec.draft_vocab_size))
+
+
+def _distance(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> str:
+    if {one.dtype, two.dtype} - FLOATS or one.strides is not None or two.strides is not None:
+        return "other bytes"
+    gaps = [largest_difference(x, one.dtype, y, two.dtype) for x, y in _both(first, one, second, two)]
+    return f"largest difference {max(gaps, default=0.0):.3g}"
+
+
+def _meanings(a: Spec, b: Spec) -> Iterator[tuple[str, object, object]]:
+    for entry in fields(Spec):
+        x, y = getattr(a, entry.name), getattr(b, entry.name)
+        if x == y:
+            continue
+        if entry.name != "target_ids":
+            yield entry.name, jsonable(x), jsonable(y)
+        elif set(_ids(a)) != set(_ids(b)):
+            yield "target_ids", f"{len(_ids(a))} ids", f"{len(_ids(b))} ids, not the same"
+
+
+def _tensor_findings(pairs: list[Pair]) -> Iterator[Finding]:
+    for pair in pairs:
+        shared = pair.role.part in (Part.EMBEDDING, Part.HEAD) and pair.verdict.startswith("only")
+        if pair.verdict in ("same", "cast", "permuted") or shared:
+            continue
+        name = (pair.first or pair.second or Tensor("", "BOOL", (), "", 0, 0)).name
+        yield Finding(
+            "diff-tensor",
+            f"{pair.role} ({name}): {pair.verdict}" + (f", {pair.detail}" if pair.detail else ""),
+            place=name,
+            got=pair.verdict,
+            expected="same bytes, a cast, or the same rows in another order",
+            hint="the two drafters do not compute the same",
+        )
+
+
+def _meaning_findings(meanings: list[tuple[str, object, object]]) -> Iterator[Finding]:
+    for name, x, y in meanings:
+        if name not in ABOUT:
+            yield Finding(
+                "diff-meaning",
+                f"{name} differs: {x} against {y}",
+                place=name,
+                got=str(y),
+                expected=str(x),
+                hint="the two drafters do not compute the same",
+            )
