@@ -67,18 +67,21 @@ def layers(case: Case) -> Found:
         return
     on = runners(case)
     outcomes = [tuple(_one(case, runner)) for runner in on]
-    if all(outcome == outcomes[0] for outcome in outcomes):
+    said = [[entry.text for entry in outcome] for outcome in outcomes]
+    if all(texts == said[0] for texts in said):
         yield from outcomes[0]
         return
+    right = [runner.label for runner, outcome in zip(on, outcomes, strict=True) if not outcome]
+    ending = f"; its {right[0]} runner captures the right ones" if right and case.spec.aux_layers else ""
     for runner, outcome in zip(on, outcomes, strict=True):
-        yield from (_labelled(case, entry, runner) for entry in outcome)
+        yield from (_labelled(case, entry, runner, ending) for entry in outcome)
 
 
-def _labelled(case: Case, entry: Effect | Unknown, runner: Runner) -> Effect | Unknown:
-    named = f"{case.title} on its {runner.label} runner"
+def _labelled(case: Case, entry: Effect | Unknown, runner: Runner, ending: str) -> Effect | Unknown:
+    text = entry.text.replace(case.title, f"{case.title} on its {runner.label} runner", 1)
     if isinstance(entry, Unknown):
-        return Unknown(entry.text.replace(case.title, named, 1))
-    return Effect(entry.verdict, entry.code, entry.text.replace(case.title, named, 1), entry.source)
+        return Unknown(text)
+    return Effect(entry.verdict, entry.code, text + ending, entry.source)
 
 
 def _one(case: Case, runner: Runner) -> Found:
@@ -105,7 +108,9 @@ def _one(case: Case, runner: Runner) -> Found:
 def _sentence(case: Case, capture: Capture, runner: Runner) -> str:
     wanted = case.spec.aux_layers
     text = f"{_how(case, capture, runner)} and captures layers {listed(capture.boundaries)} instead of {listed(wanted)}"
-    return f"{text} (boundary indices){_shift(capture.boundaries, wanted)}"
+    # A default that happens to lie one block beside is no misread convention.
+    shift = _shift(capture.boundaries, wanted) if capture.path else ""
+    return f"{text} (boundary indices){shift}"
 
 
 def _how(case: Case, capture: Capture, runner: Runner) -> str:
@@ -222,7 +227,7 @@ def _limits(case: Case, capture: Capture) -> Found:
         return
     beyond = [boundary for boundary in boundaries if boundary > depth]
     if beyond:
-        text = f"accepts boundary {listed(beyond)} of a target of {depth} blocks and never captures it, so fc gets "
+        text = f"waits for boundary {listed(beyond)} of a target of {depth} blocks, which never comes, so fc gets "
         yield case.effect(Verdict.REJECTS, BEYOND, f"{text}{count - len(beyond)} states of {count}", capture.row)
     if depth in boundaries and last.behaviour is Behaviour.NEVER:
         text = f"never captures boundary {depth}, the output of this target's last block, so fc gets "
