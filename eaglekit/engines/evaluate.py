@@ -9,14 +9,11 @@ from eaglekit.dialects.families import family_of
 from eaglekit.engines.case import Case, Unknown
 from eaglekit.engines.checks import CHECKS
 from eaglekit.engines.choosing import choose
-from eaglekit.engines.findings import as_findings
 from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Version, worst
 from eaglekit.engines.requests import known_engine, known_version
 from eaglekit.engines.rules import Engine, compose
 from eaglekit.engines.stored import Stored, name_all
 from eaglekit.engines.tables import ENGINES
-
-__all__ = ["as_findings", "outcome", "reading_for", "readings"]
 
 Outcome = tuple[tuple[Effect, ...], tuple[str, ...]]
 """Effects, and sentences about what is not known."""

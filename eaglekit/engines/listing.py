@@ -10,20 +10,6 @@ from eaglekit.engines.tables import ENGINES
 from eaglekit.report import Table
 
 
-def engine_tables(name: str | None = None) -> tuple[Table, ...]:
-    """What `eaglekit engines` prints: every engine, or the rows of one. Raises `Refusal` for an unknown name."""
-    if name is None:
-        return (engines_table(),)
-    engine = known_engine(name)
-    hint = (Table("hint", "Besides the file", ("hint",), ((engine.hint,),)),) if engine.hint else ()
-    return (capabilities_table(engine.name), _releases(engine), *hint)
-
-
-def _releases(engine: Engine) -> Table:
-    rows = tuple((str(release.version), release.source) for release in engine.releases)
-    return Table("releases", f"Known versions of {engine.title}", ("version", "read in"), rows)
-
-
 def engines_table() -> Table:
     """One row per engine: name, title, the versions that are known, where they were read."""
     rows = tuple(

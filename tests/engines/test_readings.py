@@ -16,7 +16,8 @@ SPOILT = st.sampled_from([
     made(), made(EAGLE31), made(MLA), speculators(), speculators(EAGLE31), made(config={TOP: None}),
     made(EAGLE31, config={"fc_norm": None}), made(rename={"layers.0.": "midlayer."}), made(without=["fc.weight"]),
     made(config={"eagle_config": None}), made(LLAMA.replacing(aux_layers=())),
-    made(LLAMA.replacing(target_family=None)), made(LLAMA.replacing(target_layers=None)), made(LLAMA.replacing(num_layers=2)), made(add=["stranger.weight"]),
+    made(LLAMA.replacing(target_family=None)), made(LLAMA.replacing(target_layers=None)),
+    made(LLAMA.replacing(num_layers=2)), made(add=["stranger.weight"]),
 ])  # fmt: skip
 
 

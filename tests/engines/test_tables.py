@@ -9,7 +9,6 @@ import pytest
 from eaglekit.dialects.families import family_of
 from eaglekit.engines import ENGINES, as_markdown, capabilities_table, engines_markdown, engines_table
 from eaglekit.engines.checks.layers import ID_RULES
-from eaglekit.engines.listing import engine_tables
 from eaglekit.engines.rules import UNITED, Behaviour, Feature, compose
 from eaglekit.report import Refusal
 
@@ -79,12 +78,12 @@ def test_the_table_of_engines_has_a_row_for_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_of_one_engine_shows_every_row(name: str) -> None:
-    assert len(engine_tables(name)[0].rows) == len(ENGINES[name].rows)
+    assert len(capabilities_table(name).rows) == len(ENGINES[name].rows)
 
 
 def test_the_table_of_an_unknown_engine_is_refused() -> None:
     with pytest.raises(Refusal, match="engine-unknown"):
-        engine_tables("tgi")
+        capabilities_table("tgi")
 
 
 def test_markdown_has_a_line_for_every_row_and_keeps_bars_inside_cells() -> None:

@@ -17,7 +17,7 @@ BUILT = frozenset({Behaviour.HONOURED, Behaviour.NOT_APPLIED})
 
 
 @dataclass(frozen=True, slots=True)
-class Optional:
+class OptionalParts:
     """Parts that a class has or has not, with or without a flag."""
 
     feature: Feature
@@ -33,17 +33,18 @@ class Optional:
 
 
 OPTIONALS = (
-    Optional(Feature.FC_NORM, (Part.STATE_NORM,), lambda spec: spec.fusion_norm is FusionNorm.PER_STATE,
-             Feature.UNEXPECTED_TENSOR, "fc_norm"),
-    Optional(Feature.NORM_BEFORE_FC, (Part.FUSION_NORM,), lambda spec: spec.fusion_norm is FusionNorm.WHOLE,
-             Feature.UNEXPECTED_INPUT_NORM, "norm_before_fc"),
-    Optional(Feature.QK_NORM, (Part.QUERY_NORM, Part.KEY_NORM), lambda spec: spec.qk_norm, Feature.UNEXPECTED_TENSOR),
-    Optional(Feature.ATTENTION_BIAS, (Part.QUERY_BIAS, Part.KEY_BIAS, Part.VALUE_BIAS, Part.OUTPUT_BIAS),
-             lambda spec: spec.attention_bias, Feature.UNEXPECTED_BIAS, "attention_bias", norms=False),
-    Optional(Feature.MLP_BIAS, (Part.GATE_BIAS, Part.UP_BIAS, Part.DOWN_BIAS), lambda spec: spec.mlp_bias,
-             Feature.UNEXPECTED_BIAS, "mlp_bias", norms=False),
-    Optional(Feature.FC_BIAS, (Part.FUSION_BIAS,), lambda spec: spec.fusion_bias, Feature.UNEXPECTED_BIAS, "bias",
-             norms=False),
+    OptionalParts(Feature.FC_NORM, (Part.STATE_NORM,), lambda spec: spec.fusion_norm is FusionNorm.PER_STATE,
+                  Feature.UNEXPECTED_TENSOR, "fc_norm"),
+    OptionalParts(Feature.NORM_BEFORE_FC, (Part.FUSION_NORM,), lambda spec: spec.fusion_norm is FusionNorm.WHOLE,
+                  Feature.UNEXPECTED_INPUT_NORM, "norm_before_fc"),
+    OptionalParts(Feature.QK_NORM, (Part.QUERY_NORM, Part.KEY_NORM), lambda spec: spec.qk_norm,
+                  Feature.UNEXPECTED_TENSOR),
+    OptionalParts(Feature.ATTENTION_BIAS, (Part.QUERY_BIAS, Part.KEY_BIAS, Part.VALUE_BIAS, Part.OUTPUT_BIAS),
+                  lambda spec: spec.attention_bias, Feature.UNEXPECTED_BIAS, "attention_bias", norms=False),
+    OptionalParts(Feature.MLP_BIAS, (Part.GATE_BIAS, Part.UP_BIAS, Part.DOWN_BIAS), lambda spec: spec.mlp_bias,
+                  Feature.UNEXPECTED_BIAS, "mlp_bias", norms=False),
+    OptionalParts(Feature.FC_BIAS, (Part.FUSION_BIAS,), lambda spec: spec.fusion_bias, Feature.UNEXPECTED_BIAS, "bias",
+                  norms=False),
 )  # fmt: skip
 """Every optional group of tensors."""
 
@@ -57,7 +58,7 @@ def optional_parts(case: Case) -> Found:
         yield from _optional(case, optional)
 
 
-def _optional(case: Case, optional: Optional) -> Found:
+def _optional(case: Case, optional: OptionalParts) -> Found:
     row = case.rule(optional.feature)
     names = [
         named.name
@@ -82,12 +83,12 @@ def _old_and_unread(case: Case, old: bool) -> bool:
     return old and case.does(Feature.OLD_STATE_NORMS) is not Behaviour.HONOURED
 
 
-def _without_weights(case: Case, optional: Optional) -> Found:
+def _without_weights(case: Case, optional: OptionalParts) -> Found:
     roles = [Role(part, number) for part in optional.parts for number in numbers(PARTS[part].index, case.spec)]
     yield from absent(case, roles, left="at ones" if optional.norms else "uninitialised")
 
 
-def _unasked(case: Case, optional: Optional, row: Capability, names: Sequence[str]) -> Found:
+def _unasked(case: Case, optional: OptionalParts, row: Capability, names: Sequence[str]) -> Found:
     unasked = optional.unasked
     if case.does(unasked) is Behaviour.NOT_KNOWN:
         unasked = _FALL_BACK.get(unasked, unasked)
@@ -97,7 +98,7 @@ def _unasked(case: Case, optional: Optional, row: Capability, names: Sequence[st
     yield from case.fate(unasked, code=code, what=some(names), why=why, matters=optional.means(case.spec))
 
 
-def _why(case: Case, optional: Optional, row: Capability) -> str:
+def _why(case: Case, optional: OptionalParts, row: Capability) -> str:
     if row.behaviour not in BUILT:
         return f"{case.drafter.title} has no {optional.flag or optional.feature.value}"
     elsewhere = _elsewhere(case, optional.flag, row.values)
