@@ -89,8 +89,8 @@ class HashingWriter:
         self._size = 0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eaglekit-hash")
         self._pending: deque[Future[None]] = deque()
-        self._buffers = [memoryview(bytearray(BUFFER_BYTES)) for _ in range(BUFFERS)]
-        self._turn = 0
+        self._buffers: list[memoryview] = []  # made on the first copy: small files need none
+        self._turn = BUFFERS - 1
 
     def __enter__(self) -> HashingWriter:
         return self
@@ -141,6 +141,9 @@ class HashingWriter:
         # At most BUFFERS - 1 pieces are pending, and buffers take turns: this one's hash is done.
         while len(self._pending) >= BUFFERS - 1:
             self._pending.popleft().result()
+        if len(self._buffers) < BUFFERS:
+            self._buffers.append(memoryview(bytearray(BUFFER_BYTES)))
+            return self._buffers[-1]
         self._turn = (self._turn + 1) % BUFFERS
         return self._buffers[self._turn]
 

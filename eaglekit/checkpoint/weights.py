@@ -10,7 +10,6 @@ from eaglekit.checkpoint.header import Header, gguf, parse_header, shortened
 from eaglekit.checkpoint.index import INDEX_LIMIT, bind, parse_index
 from eaglekit.checkpoint.json_document import read_object, too_large
 from eaglekit.checkpoint.model import Source, Tensor
-from eaglekit.checkpoint.pickle_table import read_table
 from eaglekit.report import Finding, Refusal
 
 SINGLE = "model.safetensors"
@@ -57,6 +56,13 @@ def read_weights(source: Source) -> Weights:
     if pickles:
         return _single(source, pickles[0], "pickle", read_table)
     raise Refusal(_no_weights(source))
+
+
+def read_table(source: Source, file: str) -> Header:
+    """The table of one pickle; its reader, with zipfile and a child process, is imported only for these."""
+    from eaglekit.checkpoint import pickle_table
+
+    return pickle_table.read_table(source, file)
 
 
 def read_header(source: Source, file: str) -> Header:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.lookup import Library, open_library
 from eaglekit.checkpoint.opening import open_source
-from eaglekit.checkpoint.remote import HubFolder, find_source
+from eaglekit.checkpoint.folder import LocalFolder
+from eaglekit.checkpoint.hub_id import is_local
 from eaglekit.cli.output import progress_bar
 from eaglekit.dialects.given import Given, parse_aux_layers, parse_family, parse_settings
 from eaglekit.dialects.target import Target, read_target
@@ -15,6 +18,28 @@ from eaglekit.dialects.target_checks import given_with
 from eaglekit.plan.model import Plan
 from eaglekit.plan.side_files import sort_files
 from eaglekit.report import Finding, Refusal
+
+
+if TYPE_CHECKING:
+    from eaglekit.checkpoint.remote import HubFolder
+
+
+def find_source(text: str) -> Source:
+    """The folder or Hub repository that the user means; the Hub's machinery is imported only when it is needed."""
+    if is_local(text):
+        return LocalFolder(Path(text).expanduser(), text)
+    from eaglekit.checkpoint import remote
+
+    return remote.find_source(text)
+
+
+def on_hub(source: Source) -> HubFolder | None:
+    """The source as a Hub folder, or None when it lies on this machine."""
+    if isinstance(source, LocalFolder):
+        return None
+    from eaglekit.checkpoint.remote import HubFolder
+
+    return source if isinstance(source, HubFolder) else None
 
 
 def open_input(text: str) -> Checkpoint:
@@ -27,11 +52,12 @@ def open_local(text: str, *, quiet: bool) -> Checkpoint:
     source = find_source(text)
     # Headers first: a download is not started for something that cannot be converted.
     checkpoint = open_source(source)
-    if not isinstance(source, HubFolder):
+    hub = on_hub(source)
+    if hub is None:
         return checkpoint
     wanted = ["config.json", *checkpoint.weight_files, *sort_files(checkpoint)[0]]
     wanted += [name for name in source.files() if name.endswith(".index.json")]
-    return open_source(download(source, wanted, quiet=quiet))
+    return open_source(download(hub, wanted, quiet=quiet))
 
 
 def download(source: HubFolder, files: Sequence[str], *, quiet: bool) -> Source:
@@ -57,12 +83,13 @@ def local_library(target: Target | None, plan: Plan, *, quiet: bool) -> Library 
     if target is None or plan.target is None:
         return None
     source = target.library.source
-    if not isinstance(source, HubFolder):
+    hub = on_hub(source)
+    if hub is None:
         return target.library
     names = {s.tensor for steps in plan.files.values() for s in steps if s.origin == "target"}
     shards = sorted({target.library.names[name] for name in names})
     index = [name for name in source.files() if name.endswith(".index.json")]
-    return open_library(download(source, ["config.json", *index, *shards], quiet=quiet), partial=True)
+    return open_library(download(hub, ["config.json", *index, *shards], quiet=quiet), partial=True)
 
 
 def open_plan_target(plan: Plan, *, quiet: bool) -> Library | None:
@@ -70,10 +97,11 @@ def open_plan_target(plan: Plan, *, quiet: bool) -> Library | None:
     if plan.target is None:
         return None
     source = find_source(plan.target.label)
-    if not isinstance(source, HubFolder):
+    hub = on_hub(source)
+    if hub is None:
         return open_library(source)
     index = [name for name in source.files() if name.endswith(".index.json")]
-    return open_library(download(source, ["config.json", *index, *plan.target.digests], quiet=quiet), partial=True)
+    return open_library(download(hub, ["config.json", *index, *plan.target.digests], quiet=quiet), partial=True)
 
 
 def given_from(

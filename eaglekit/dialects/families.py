@@ -164,6 +164,37 @@ FAMILIES: Mapping[str, Family] = MappingProxyType({
 })  # fmt: skip
 """Family name -> family: a row of its own where some engine treats it differently, or where many look for it."""
 
+ARCHITECTURES: Mapping[str, str] = MappingProxyType({
+    "LlamaForCausalLM": "llama",
+    "MllamaForConditionalGeneration": "llama",
+    "Llama4ForCausalLM": "llama4",
+    "Llama4ForConditionalGeneration": "llama4",
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen2MoeForCausalLM": "qwen2_moe",
+    "Qwen2_5_VLForConditionalGeneration": "qwen2_5_vl",
+    "Qwen3ForCausalLM": "qwen3",
+    "Qwen3MoeForCausalLM": "qwen3_moe",
+    "Qwen3NextForCausalLM": "qwen3_next",
+    "Qwen3VLForConditionalGeneration": "qwen3_vl",
+    "Qwen3VLMoeForConditionalGeneration": "qwen3_vl_moe",
+    "DeepseekV2ForCausalLM": "deepseek_v2",
+    "DeepseekV3ForCausalLM": "deepseek_v3",
+    "KimiK25ForConditionalGeneration": "kimi_k2",
+    "Glm4MoeForCausalLM": "glm4_moe",
+    "Glm4MoeLiteForCausalLM": "glm4_moe_lite",
+    "GptOssForCausalLM": "gpt_oss",
+    "MiniMaxM2ForCausalLM": "minimax_m2",
+    "Gemma2ForCausalLM": "gemma2",
+    "Gemma3ForCausalLM": "gemma3_text",
+    "Gemma3ForConditionalGeneration": "gemma3",
+    "MistralForCausalLM": "mistral",
+    "MixtralForCausalLM": "mixtral",
+    "Mistral3ForConditionalGeneration": "mistral3",
+    "Phi3ForCausalLM": "phi3",
+    "LongcatFlashForCausalLM": "longcat_flash",
+})  # fmt: skip
+"""Class of a target, as speculators files name their verifier's -> its `model_type`."""
+
 _BY_MODEL_TYPE = {model_type: family for family in FAMILIES.values() for model_type in family.model_types}
 
 

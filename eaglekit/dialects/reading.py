@@ -12,6 +12,7 @@ from eaglekit.dialects.binding import Bound, bind, name_of
 from eaglekit.dialects.clues import ABSENT, at
 from eaglekit.dialects.config_reading import ConfigFacts, Known, read_config
 from eaglekit.dialects.dialect import ASK, Dialect, Means
+from eaglekit.dialects.families import ARCHITECTURES
 from eaglekit.dialects.faults import find_faults
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.heads import resolve_heads
@@ -98,6 +99,10 @@ def _settle(
     facts = {**config.facts, **stated, **measured}
     if COPIED_DEPTH in facts and facts[COPIED_DEPTH].value != measured["num_layers"].value:
         facts.setdefault("target_layers", facts[COPIED_DEPTH])
+    architecture = _value(facts, "target_architecture")
+    if "target_family" not in facts and architecture in ARCHITECTURES:
+        named = facts["target_architecture"].origin.place
+        facts["target_family"] = Known(ARCHITECTURES[architecture], Origin("rule", f"the class that {named} names"))
     findings += resolve_heads(facts, bound)
     for name, absence in {**ABSENT_FACTS, **dialect.absent}.items():
         if name in facts:

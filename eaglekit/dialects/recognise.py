@@ -10,6 +10,7 @@ from eaglekit.dialects.clues import holds
 from eaglekit.dialects.dialect import Clue, Dialect
 from eaglekit.dialects.strangers import STRANGERS, Stranger
 from eaglekit.dialects.tables import DIALECTS
+from eaglekit.dialects.tables.groups import ours
 from eaglekit.report import Finding, Refusal
 
 
@@ -106,11 +107,12 @@ def named(name: str) -> Recognition:
 
 
 def _fits(dialect: Dialect, checkpoint: Checkpoint) -> bool:
-    return all(holds(clue, checkpoint) for clue in dialect.needs)
+    # Our mark is stronger than any sign: a drafter without captured states has no id list, for one.
+    return holds(ours(dialect.name), checkpoint) or all(holds(clue, checkpoint) for clue in dialect.needs)
 
 
 def _score(dialect: Dialect, checkpoint: Checkpoint) -> Recognition:
-    seen: list[Clue] = [*dialect.needs, *(clue for clue in dialect.supports if holds(clue, checkpoint))]
+    seen: list[Clue] = [clue for clue in (*dialect.needs, *dialect.supports) if holds(clue, checkpoint)]
     # What is absent is only a condition: it may rule a dialect out, it is no evidence worth telling.
     told = tuple(str(clue) for clue in seen if not clue.kind.startswith("no "))
     return Recognition(dialect, told, sum(clue.weight for clue in seen))

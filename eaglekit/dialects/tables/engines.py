@@ -160,7 +160,8 @@ TRTLLM = Dialect(
     ids=(IdMeaning(OUTPUT_OF, "modeling_speculative.py maybe_capture_hidden_states"),),
     map_order="any",
     classes={
-        "gqa": ("EAGLE3LlamaForCausalLM", "llama"),
+        # modeling_auto.py turns this name into its EAGLE3LlamaForCausalLM; it is also what Model-Optimizer writes.
+        "gqa": _EAGLE3,
         "mla": ("Eagle3DeepSeekV3ForCausalLM", "deepseek_v3"),
     },
     limits=(g.NO_NORMED_RESIDUAL, g.NO_QK_NORM, g.NO_PARALLEL, g.NO_FC_BIAS, g.NO_MLA_WHOLE_NORM),

@@ -132,12 +132,25 @@ NESTED_FLAGS_READ = (
     Key("eagle_config.return_hidden_post_norm", k.NORM_OUTPUT, write=False),
 )
 
+
+def _map_of_firsts(value: object) -> dict[str, str]:
+    if value != "first":
+        raise k.WrongValue("`first`")
+    return {"map": "first"}
+
+
+def _first_ids(spec: Spec) -> bool:
+    return spec.target_ids is not None and spec.target_ids == tuple(range(spec.draft_vocab_size))
+
+
 OWN_KEYS: tuple[Key, ...] = (
     Key("eaglekit.aux_layers", k.id_list("aux_layers.declared", lambda spec: spec.aux_layers)),
     Key("eaglekit.target.model_type", k.text("target_family")),
     Key("eaglekit.target.num_hidden_layers", k.integer("target_layers")),
     Key("eaglekit.target.name", k.text("target_name")),
     Key("eaglekit.trained_context_length", k.integer("trained_context_length")),
+    # Offsets of zero look like a map that was never filled: here they were meant.
+    Key("eaglekit.map", Codec(_map_of_firsts, lambda s: "first" if _first_ids(s) else k.OMIT, {"const": "first"})),
     Key("eaglekit.embedding", Codec(lambda v: {}, lambda s: "own" if s.own_embedding else "shared with the target")),
     Key("eaglekit.head", Codec(lambda v: {}, lambda s: "own" if s.own_head else "shared with the target")),
 )

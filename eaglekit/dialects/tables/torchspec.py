@@ -66,7 +66,7 @@ TORCHSPEC_VLLM = Dialect(
     name="torchspec-vllm",
     title="TorchSpec, exported with --vllm",
     sources=_SOURCES,
-    needs=(g.LAYERS_0, *_NOT_OTHERS, Clue("no tensor", "model.*")),
+    needs=(g.LAYERS_0, *_NOT_OTHERS, Clue("no tensor", "model.*"), Clue("no tensor", "layers.1.*")),
     supports=_MARKS,
     rows=table(first="layers.0.", later=None),
     dropped_tensors=g.COMMON_TENSORS,
