@@ -1,7 +1,7 @@
 """The parts an EAGLE-3 drafter is made of, each with its shape in symbols and the rule for its presence.
 
 Symbols (see `eaglekit.drafter.sizes`): H hidden, G target hidden, A aux states, V target vocabulary,
-D draft vocabulary, I intermediate, `attn_in` 2H in layer 0 and H later, and the row counts of the attention projections.
+D draft vocabulary, I intermediate, `attn_in` 2H in layer 0 and H later, and the attention projections' row counts.
 """
 
 from __future__ import annotations
