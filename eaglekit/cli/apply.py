@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from eaglekit.cli.convert import carry_out, write_options
+from eaglekit.cli.convert import SHOWN, carry_out, write_options
 from eaglekit.cli.output import guarded, json_option, print_report, progress_bar
 
 
@@ -42,6 +42,6 @@ def command(
     with progress_bar("check the source", source.size_bytes, quiet=as_json) as tell:
         verify(plan, source, library, progress=tell)
     if dry_run or dst is None:
-        print_report(plan.full_report(), as_json=as_json)
+        print_report(plan.full_report(), as_json=as_json, headline=plan.summary(), facts=SHOWN)
         return
     carry_out(plan, dst, source, library, Wishes(durable=not no_fsync, manifest=not no_manifest), as_json=as_json)

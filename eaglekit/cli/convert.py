@@ -75,13 +75,15 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
             plan = save(plan, plan_file, source, library, progress=tell)
         say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
     if dry_run or dst is None:
-        print_report(report, as_json=as_json)
+        print_report(report, as_json=as_json, headline=plan.summary(), facts=SHOWN)
         return
     how = Wishes(durable=not wishes["no_fsync"], manifest=not wishes["no_manifest"])
     carry_out(plan, dst, source, library, how, as_json=as_json)
 
 
 _WRITING = {"no_manifest", "no_fsync"}
+SHOWN = ("dialect", "aux_layers", "fusion_norm", "feedback", "residual", "rope")
+"""The facts a person wants to see beside a plan; `inspect` and `--json` have all of them."""
 
 
 def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
@@ -117,7 +119,8 @@ def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_j
     with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
         applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
     report = plan.full_report(applied)
-    print_report(report, as_json=as_json, tables=None if as_json else ["plan-config", "plan-left", "engines"])
+    shown = ["plan-config", "plan-left", "engines"]
+    print_report(report, as_json=as_json, headline=plan.summary(), tables=shown, facts=SHOWN)
     if not as_json:
         files = len(applied.files)
         say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)   check: eaglekit inspect {dst}")

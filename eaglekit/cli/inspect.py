@@ -34,7 +34,7 @@ def command(path: str, *, target: str | None, show_tensors: bool, as_json: bool,
     opened = open_target(target)
     given = given_from(target=opened, **meaning)
     report = inspect(open_input(path), given, opened)
-    tables = ["engines", *(["tensors"] if show_tensors else [])]
-    print_report(report, as_json=as_json, tables=None if as_json else tables)
+    tables = ["engines", *(["tensors", "dropped-keys"] if show_tensors else [])]
+    print_report(report, as_json=as_json, tables=tables)
     if not report.ok:
         raise SystemExit(1)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eaglekit.checkpoint import Checkpoint, Source
-from eaglekit.checkpoint.lookup import Library, open_library
-from eaglekit.checkpoint.opening import open_source
 from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.checkpoint.hub_id import is_local
+from eaglekit.checkpoint.lookup import Library, open_library
+from eaglekit.checkpoint.opening import open_source
 from eaglekit.cli.output import progress_bar
 from eaglekit.dialects.given import Given, parse_aux_layers, parse_family, parse_settings
 from eaglekit.dialects.target import Target, read_target
@@ -18,7 +18,6 @@ from eaglekit.dialects.target_checks import given_with
 from eaglekit.plan.model import Plan
 from eaglekit.plan.side_files import sort_files
 from eaglekit.report import Finding, Refusal
-
 
 if TYPE_CHECKING:
     from eaglekit.checkpoint.remote import HubFolder

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import Any, NoReturn
 
@@ -22,14 +23,29 @@ def wants_json(arguments: Sequence[str]) -> bool:
     return "--json" in arguments
 
 
-def print_report(report: Report, *, as_json: bool, tables: Sequence[str] | None = None) -> None:
-    """The result of a command: JSON, or the terminal rendering, on stdout."""
+def print_report(
+    report: Report,
+    *,
+    as_json: bool,
+    headline: str = "",
+    tables: Sequence[str] | None = None,
+    facts: Sequence[str] | None = None,
+) -> None:
+    """The result of a command on stdout: JSON with everything, or for people the tables and facts that are named."""
     if as_json:
         click.echo(dumps(report.as_json()), nl=False)
         return
     from eaglekit.report.terminal import show
 
-    show(report, console(sys.stdout), tables=tables)
+    if facts is not None:
+        report = replace(report, facts=tuple(fact for fact in report.facts if fact.name in facts))
+    out = console(sys.stdout)
+    with out.capture() as captured:
+        if headline:
+            out.print(headline + "\n", style="bold", markup=False)
+        show(report, out, tables=tables)
+    # Columns are padded with blanks, which only get in the way of whoever copies or compares the text.
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def console(stream: Any) -> Any:
@@ -47,8 +63,6 @@ def say(text: str) -> None:
 
 def refuse(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> NoReturn:
     """Tell a refusal and leave with exit code 1."""
-    from dataclasses import replace
-
     report = replace(refusal.report, command=command, subject=refusal.report.subject or subject)
     if as_json:
         click.echo(dumps(report.as_json()), nl=False)

@@ -250,11 +250,20 @@ def _why_left(tensor: Tensor, drafter: Drafter) -> str:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[Change]:
-    for path in sorted({*_paths(before), *_paths(after)}):
-        old, new = at(before, path), at(after, path)
-        if path.split(".")[0] == OWN_BLOCK or old == new:
-            continue
-        yield Change(path, None if old is ABSENT else old, None if new is ABSENT else new)
+    """Keys that differ. A key that only moved to another level is one change, not two."""
+    old = {path: at(before, path) for path in _paths(before)}
+    new = {path: at(after, path) for path in _paths(after) if path.split(".")[0] != OWN_BLOCK}
+    moved: dict[str, str] = {}
+    for path in sorted(old.keys() - new.keys()):
+        name = path.rpartition(".")[2]
+        there = next((p for p in sorted(new.keys() - old.keys()) if p.rpartition(".")[2] == name), None)
+        if there is not None and new[there] == old[path] and there not in moved.values():
+            moved[path] = there
+    for path in sorted({*old, *new}):
+        if path in moved:
+            yield Change(path, old[path], f"moved to {moved[path]}")
+        elif path not in moved.values() and old.get(path, ABSENT) != new.get(path, ABSENT):
+            yield Change(path, old.get(path), new.get(path))
 
 
 def _paths(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:

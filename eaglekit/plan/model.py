@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eaglekit.checkpoint.model import ITEM_BITS
-from eaglekit.report import Report, Table
+from eaglekit.report import Fact, Report, Table
 from eaglekit.report.json_text import dumps
 
 SCHEMA = "eaglekit/plan/1"
@@ -150,6 +150,18 @@ class Plan:
             "report": self.report.as_json(),
         }
 
+    def summary(self) -> str:
+        """The plan in one sentence."""
+        steps = [step for steps in self.files.values() for step in steps]
+        copied = sum(step.is_copy for step in steps)
+        renamed = sum(step.is_copy and step.name != step.tensor for step in steps)
+        made = [step for step in steps if not step.is_copy]
+        words = f"{self.from_dialect} to {self.to_dialect}: {copied} tensors copied byte for byte ({renamed} renamed)"
+        if made:
+            shown = ", ".join(f"{step.name} ({'; '.join(step.steps) or step.why})" for step in made[:4])
+            words += f", {len(made)} encoded anew: {shown}" + (" ..." if len(made) > 4 else "")
+        return words + f"; {self.size_bytes / 1e6:,.1f} MB"
+
     def full_report(self, applied: Any = None) -> Report:
         """The report with the plan's tables; with what was written, when it was applied."""
         written = (
@@ -161,7 +173,8 @@ class Plan:
             "plan": self.digest(),
             **({"destination": str(applied.destination), "files": written} if applied else {}),
         }
-        return replace(self.report, tables=(*self.tables(), *self.report.tables), result=result)
+        facts = (Fact("plan", self.summary()), *self.report.facts)
+        return replace(self.report, facts=facts, tables=(*self.tables(), *self.report.tables), result=result)
 
     def tables(self) -> tuple[Table, ...]:
         """The plan as people read it: tensors, config changes, what is left behind."""
