@@ -20,7 +20,7 @@ STEPS: tuple[tuple[str, list[str], int], ...] = (
         1,
     ),
     (
-        "Its trainer always captures the default layers, so that is said, and the target is given: an EAGLE 3.1 folder.",
+        "Its trainer always captures the default layers: that is said, and the target given. An EAGLE 3.1 folder.",
         ["convert", str(CHECKPOINTS / "safeailab-llama"), str(OUTPUT / "from-safeailab"), "--target", str(TARGET),
          "--aux-layers", "default"],
         0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.binding import Bound
 from eaglekit.dialects.config_reading import Known
@@ -63,7 +65,8 @@ def _from_table(
     else:
         ids, origin = target_ids_from_offsets(stored), Origin("read", f"{table}, offsets")
     findings = check_target_ids(ids, full, place=table)
-    if findings and meant is None and looks_absolute(stored, full):
+    fits_mask = marked is None or not check_mask(marked, stored, drafted, place=mask or "")
+    if findings and meant is None and fits_mask and looks_absolute(stored, full):
         findings = [
             Finding(
                 "map-absolute",
@@ -76,6 +79,8 @@ def _from_table(
         ]
     if not findings and not any(stored) and drafted < full and marked is None and meant is None:
         findings.append(_zeros(table, drafted, full))
+    if meant == "first" and any(stored):
+        findings.append(_not_first(table, stored))
     if marked is not None and not findings:
         findings += check_mask(marked, ids, drafted, place=mask or "")
     if not findings and drafted == full and ids == tuple(range(full)):
@@ -91,6 +96,18 @@ def _zeros(table: str, drafted: int, full: int) -> Finding:
         got="zeros",
         expected=f"offsets into {full} target ids",
         hint=f"if the first {drafted} ids are meant, say --set map=first; else take d2t from the training run",
+    )
+
+
+def _not_first(table: str, stored: Sequence[int]) -> Finding:
+    row = next(row for row, offset in enumerate(stored) if offset)
+    return Finding(
+        "setting-value",
+        f"--set map=first contradicts {table}, which maps draft id {row} to target id {row + stored[row]}",
+        place="--set",
+        got="first",
+        expected="a map of zeros, or none",
+        hint="leave --set map out: the stored map is read",
     )
 
 

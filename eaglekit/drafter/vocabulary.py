@@ -111,7 +111,8 @@ def check_mask(mask: bytes, target_ids: Sequence[int] | None, draft_vocab_size: 
     return [
         Finding(
             "map-against-mask",
-            f"the map points at target id {unmarked[0]}, which {place} does not mark ({len(unmarked)} such ids)",
+            f"the map's ids {min(target_ids)}..{max(target_ids)} do not match {place}: {len(unmarked)} of them are not "
+            f"marked, the first is target id {unmarked[0]}",
             place=place,
             got=f"ids {min(target_ids)}..{max(target_ids)}",
             expected=f"the {count} ids marked, {min(marked)}..{max(marked)}",

@@ -41,6 +41,8 @@ PORTABLE = Dialect(
     dropped_keys=_DROPPED,
     ids=(IdMeaning(BOUNDARY, "our own files state boundary indices"),),
     map_order="any",
+    # vLLM and SGLang pass it over; trainers that go on from the file need it.
+    writes_mask=True,
     classes={"gqa": _EAGLE3, "mla": _MLA, "mla kimi": _MLA_KIMI},
     limits=(
         g.NO_NORMED_RESIDUAL, g.NO_QK_NORM_SGLANG, g.NO_BIAS_SGLANG, g.NO_FC_BIAS, g.NO_PARALLEL_SGLANG,
@@ -87,6 +89,7 @@ VLLM = Dialect(
     fixed=(*g.NVIDIA_FIXED, *g.PLAIN_FIXED),
     dropped_keys=_DROPPED,
     map_order="any",
+    writes_mask=True,
     classes={
         "gqa": _EAGLE3,
         "qk": ("Eagle3Qwen3ForCausalLM", "qwen3"),
@@ -129,6 +132,7 @@ SGLANG = Dialect(
     fixed=(*g.NVIDIA_FIXED, *g.PLAIN_FIXED),
     dropped_keys=_DROPPED,
     map_order="any",
+    writes_mask=True,
     classes={"gqa": _EAGLE3, "mla": _MLA, "mla kimi": _MLA_KIMI},
     limits=(
         g.NO_NORMED_RESIDUAL, g.NO_QK_NORM_SGLANG, g.NO_BIAS_SGLANG, g.NO_PARALLEL_SGLANG,
