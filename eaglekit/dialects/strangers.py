@@ -60,7 +60,8 @@ STRANGERS: tuple[Stranger, ...] = (
              "only TensorRT-LLM reads it; serve it there as it is"),
     Stranger("is-eagle-1", "an EAGLE-1/2 drafter: fc reads 2H and no hidden_norm",
              (_tensor("fc.weight"), _no_tensor("*hidden_norm.weight"), _tensor("layers.0.*")),
-             "serve it with the engine's `eagle` method beside its target, whose head it uses; it is never EAGLE-3"),
+             "serve it with the engine's `eagle` method beside its target, whose head (and embedding, where none is "
+             "stored) it uses; it is never EAGLE-3"),
     Stranger("is-target", "an ordinary language model, a target or a small draft model, not an EAGLE-3 drafter",
              (_tensor("*embed_tokens.weight"), _tensor("*layers.1.*"), _no_tensor("*fc.weight"),
               _no_tensor("*hidden_norm.weight")),
