@@ -46,18 +46,19 @@ def _grouped(facts: dict[str, Known], bound: Bound) -> list[Finding]:
         width = derived
     if width is None:
         return [_disagree(f"{query} query rows are no multiple of {heads} heads", f"{query} rows", f"{heads} heads")]
-    findings = []
+    wide = key // kv_heads if kv_heads and key % kv_heads == 0 else None
     if heads * width != query:
-        findings.append(
+        apart = f"; {query}/{heads} = {derived} a head" if derived else ""
+        against = f" does not agree with {wide} from the key projection" if derived and wide and wide != derived else ""
+        return [
             _disagree(
-                f"{heads} heads x {width} = {heads * width}, but the query projection has {query} rows",
+                f"{heads} heads x {width} = {heads * width}, but the query projection has {query} rows{apart}{against}",
                 f"{heads} x {width} = {heads * width}",
                 f"{query} rows",
             )
-        )
+        ]
     if kv_heads * width != key:
-        wide = key // kv_heads if kv_heads and key % kv_heads == 0 else None
-        findings.append(
+        return [
             _disagree(
                 f"head_dim {width} (from {heads} query heads) does not agree with "
                 + (f"{wide}" if wide else f"{key} rows")
@@ -65,8 +66,8 @@ def _grouped(facts: dict[str, Known], bound: Bound) -> list[Finding]:
                 f"{kv_heads} x {width} = {kv_heads * width}",
                 f"{key} rows",
             )
-        )
-    return findings
+        ]
+    return []
 
 
 def _latent(facts: dict[str, Known], bound: Bound) -> list[Finding]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from eaglekit.checkpoint import Tensor
-from eaglekit.dialects.binding import Bound
+from eaglekit.dialects.binding import Bound, name_of
 from eaglekit.dialects.config_reading import Known
+from eaglekit.dialects.dialect import Dialect
 from eaglekit.drafter import Origin
-from eaglekit.drafter.parts import Part, Role
+from eaglekit.drafter.parts import PARTS, Index, Part, Role
 from eaglekit.report import Finding, Severity
 
 
@@ -148,7 +149,7 @@ def disagreements(measured: Mapping[str, Known], stated: Mapping[str, Known]) ->
     return findings
 
 
-def flags(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> list[Finding]:
+def flags(measured: Mapping[str, Known], stated: Mapping[str, Known], dialect: Dialect) -> list[Finding]:
     """A finding for every switch with tensors that the config states otherwise."""
     findings = []
     for fact in ("fc_norm", "norm_before_fc", "attention_bias", "mlp_bias"):
@@ -157,7 +158,7 @@ def flags(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> list[Fi
             findings.append(
                 Finding(
                     "flag-from-tensors",
-                    f"config does not say {fact}, but its tensors are stored: taken as true",
+                    f"config does not say {fact}, but {', '.join(_names(fact, dialect))} is stored: taken as true",
                     place="config.json",
                     got="no key",
                     expected="true",
@@ -165,13 +166,20 @@ def flags(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> list[Fi
                 )
             )
         elif said is not None and bool(said.value) != stored:
-            # A flag that is on without tensors is told as the tensors that are missing, where their names are known.
-            findings.append(_contradiction(fact, stored))
+            findings.append(_contradiction(fact, stored, ", ".join(_names(fact, dialect))))
     return findings
 
 
-def _contradiction(fact: str, stored: bool) -> Finding:
-    got, expected = ("false, with the tensors stored", "true") if stored else ("true, without the tensors", "false")
+def _names(fact: str, dialect: Dialect) -> Iterator[str]:
+    """What the tensors of a switch are called, in the first layer or state."""
+    for part in PRESENCE[fact]:
+        name = name_of(Role(part, None if PARTS[part].index is Index.ONCE else 0), dialect)
+        if name is not None:
+            yield name
+
+
+def _contradiction(fact: str, stored: bool, names: str) -> Finding:
+    got, expected = (f"false, but {names} is stored", "true") if stored else (f"true, without {names}", "false")
     return Finding(
         "flag-against-tensors",
         f"config says {fact} is {got}",

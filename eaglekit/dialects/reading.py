@@ -93,7 +93,7 @@ def _settle(
     if given.target_family is not None:
         stated["target_family"] = Known(given.target_family, Origin("given", "--target-family"))
     said = config.facts | stated
-    findings = [*disagreements(measured, said), *flags(measured, said)]
+    findings = [*disagreements(measured, said), *flags(measured, said, dialect)]
     findings += _corrections(measured, config.facts)
     findings += _other_target(config.facts, given)
     facts = {**config.facts, **stated, **measured}
