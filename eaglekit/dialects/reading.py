@@ -23,6 +23,7 @@ from eaglekit.dialects.shapes import check_twins, check_world
 from eaglekit.dialects.vocabulary_reading import read_vocabulary
 from eaglekit.drafter import Attention, Drafter, Feedback, Fusion, FusionNorm, Origin, Residual, Spec
 from eaglekit.drafter.aux_layers import check as check_aux_layers
+from eaglekit.drafter.parts import Part, Role
 from eaglekit.report import Finding, Refusal, Severity
 
 ABSENT_FACTS: Mapping[str, Means | str] = {
@@ -68,8 +69,9 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
     dialect = recognition.dialect
     bound = bind(checkpoint, dialect, given.drops)
     config = read_config(checkpoint.config, dialect, given.drops)
+    tie = _tie(bound, config, given)
     facts, findings = _settle(checkpoint, dialect, bound, config, given)
-    findings = [*bound.findings, *config.findings, *findings]
+    findings = [*bound.findings, *config.findings, *tie, *findings]
     spec, more = _spec(checkpoint, dialect, bound, facts, given)
     findings += more
     if spec is not None:
@@ -80,6 +82,28 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
         origins = {name: known.origin for name, known in facts.items()}
         drafter = Drafter(spec, dict(sorted(bound.tensors.items())), origins)
     return Read(checkpoint, recognition, drafter, tuple(findings), tuple(bound.dropped), tuple(config.dropped))
+
+
+def _tie(bound: Bound, config: ConfigFacts, given: Given) -> list[Finding]:
+    """Settles the head of a file whose config ties it to the drafter's own embedding; asks when nobody says so."""
+    embedding = bound.tensors.get(Role(Part.EMBEDDING))
+    if embedding is None or bound.has(Part.HEAD) or not _value(config.facts, "tie_word_embeddings"):
+        return []
+    if given.facts.get("tie_word_embeddings"):
+        bound.tensors[Role(Part.HEAD)] = embedding
+    if "tie_word_embeddings" in given.facts:
+        return []
+    return [
+        Finding(
+            "tie-question",
+            f"the config ties the head to {embedding.name}, and no head is stored",
+            place=config.facts["tie_word_embeddings"].origin.place,
+            got="true",
+            expected="a head, or a word on whose it is",
+            hint="trained with its embedding as the head: --set tie_word_embeddings=true; with the target's head, and "
+            "the flag only copied from the target: --set tie_word_embeddings=false",
+        )
+    ]
 
 
 def _settle(
@@ -94,7 +118,7 @@ def _settle(
         stated["target_family"] = Known(given.target_family, Origin("given", "--target-family"))
     said = config.facts | stated
     findings = [*disagreements(measured, said), *flags(measured, said, dialect)]
-    findings += _corrections(measured, config.facts)
+    findings += _corrections(bound, measured, config.facts)
     findings += _other_target(config.facts, given)
     facts = {**config.facts, **stated, **measured}
     if COPIED_DEPTH in facts and facts[COPIED_DEPTH].value != measured["num_layers"].value:
@@ -120,7 +144,7 @@ def _settle(
     return facts, findings
 
 
-def _corrections(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> list[Finding]:
+def _corrections(bound: Bound, measured: Mapping[str, Known], stated: Mapping[str, Known]) -> list[Finding]:
     """Config statements that the tensors correct: dtype, the copied tie flag, rotary axes of vision."""
     findings = []
     if "dtype" in stated and "dtype" in measured and stated["dtype"].value != measured["dtype"].value:
@@ -134,11 +158,14 @@ def _corrections(measured: Mapping[str, Known], stated: Mapping[str, Known]) -> 
                 hint="the written config follows the tensors; --dtype casts them",
             )
         )
-    if "tie_word_embeddings" in stated and stated["tie_word_embeddings"].value and measured["own_head"].value:
+    head, tied = bound.tensors.get(Role(Part.HEAD)), _value(stated, "tie_word_embeddings")
+    if tied and head is not None and head is not bound.tensors.get(Role(Part.EMBEDDING)):
+        rows, vocabulary = measured["draft_vocab_size"].value, _value(stated, "vocab_size")
         findings.append(
             Finding(
                 "tie-corrected",
-                "config ties head and embedding, but the drafter has a head of its own",
+                "config ties head and embedding, but the drafter has a head of its own"
+                + (f" ({rows} rows against {vocabulary})" if vocabulary not in (None, rows) else ""),
                 place="config.json tie_word_embeddings",
                 got="true",
                 expected="false",
@@ -234,8 +261,6 @@ def _value(facts: Mapping[str, Known], name: str) -> Any:
 
 def _fusion_facts(bound: Bound, facts: dict[str, Known]) -> list[Finding]:
     """Whether there is an fc, how wide the target is, and how many states fit."""
-    from eaglekit.drafter.parts import Part, Role
-
     hidden = facts["hidden_size"].value
     facts.setdefault("target_hidden_size", Known(hidden, Origin("rule", "no key means the drafter's own width")))
     stored = facts["has_fusion"].value

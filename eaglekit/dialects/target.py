@@ -8,6 +8,7 @@ from typing import Any
 
 from eaglekit.checkpoint import Source, Tensor
 from eaglekit.checkpoint.lookup import Library, open_library
+from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.clues import at
 from eaglekit.report import Finding, Refusal
 
@@ -58,13 +59,18 @@ class Target:
     library: Library
     embedding: Tensor | None
     head: Tensor | None
-    """The head's own tensor; None when the model is tied or has none."""
+    """The head's own tensor; None when the model is tied, has none, or has one that is quantised."""
     findings: tuple[Finding, ...] = ()
 
     @property
     def head_source(self) -> Tensor | None:
         """The tensor that acts as the head: its own, or the embedding of a tied model."""
         return self.head if self.head is not None else (self.embedding if self.tied else None)
+
+    @property
+    def has_head(self) -> bool:
+        """Whether engines find a head to share: a tensor of its own, quantised or not, or a tied embedding."""
+        return self.tied or any(name in self.library.names for name in HEADS)
 
 
 def read_target(source: Source) -> Target:
@@ -175,12 +181,15 @@ def _find(
     *,
     optional: bool = False,
 ) -> Tensor | None:
-    """The tensor under the first alias that exists and has the right shape."""
+    """The tensor under the first alias that exists, has the right shape and holds numbers that can be copied."""
     seen = []
     for name in names:
         if name not in library.names:
             continue
         tensor = library.tensor(name)
+        if tensor.dtype not in FLOATS:
+            findings.append(_quantized(tensor, what))
+            return None
         if tensor.shape == shape:
             return tensor
         seen.append(f"{name} {list(tensor.shape)}")
@@ -201,6 +210,17 @@ def _find(
         )
     )
     return None
+
+
+def _quantized(tensor: Tensor, what: str) -> Finding:
+    return Finding(
+        "target-table-quantized",
+        f"the target's {what} {tensor.name} is {tensor.dtype} {list(tensor.shape)}: it cannot be copied or compared",
+        place=tensor.name,
+        got=tensor.dtype,
+        expected=", ".join(sorted(FLOATS)),
+        hint=f"engines can share it; to copy the {what}, give the target before it was quantised",
+    )
 
 
 def _same(library: Library, first: Tensor, second: Tensor, *, piece: int = 8 << 20) -> bool:

@@ -99,7 +99,7 @@ def _embedding(checkpoint: Checkpoint, drafter: Drafter, target: Target) -> list
     if own is None or target.embedding is None:
         return []
     kind = compare_embedding(checkpoint, own, target)
-    size = f"{own.size_bytes / 1e6:.1f} MB"
+    size = f"{own.size_bytes / 1e6:,.1f} MB" if own.size_bytes >= 100_000 else f"{own.size_bytes / 1e3:.1f} kB"
     if kind == "copy-sampled":
         return [
             Finding(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eaglekit.checkpoint import Tensor
+from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.dialect import Dialect
 from eaglekit.dialects.tables.groups import NEEDS_EMBEDDING, NEEDS_HEAD
 from eaglekit.dialects.target import Target
@@ -44,7 +45,7 @@ def settle_head(spec: Spec, dialect: Dialect, options: Options, target: Target |
     if spec.own_head:
         return spec, [_already("head")] if wanted else []
     if not wanted and NEEDS_HEAD not in dialect.limits:
-        return spec, []
+        return spec, [_question(target)] if target is not None and not target.has_head else []
     if target is None:
         return spec, [_target_needed("head", dialect)]
     if spec.hidden_size != spec.target_hidden_size:
@@ -57,6 +58,8 @@ def settle_head(spec: Spec, dialect: Dialect, options: Options, target: Target |
 def _borrowed(spec: Spec, target: Target) -> tuple[Spec, list[Finding]]:
     if spec.hidden_size != target.hidden_size:
         return spec, [_widths(spec, "embedding")]
+    if target.embedding is None:
+        return spec, [_no_embedding(target)]
     return replace(spec, own_embedding=True), []
 
 
@@ -116,6 +119,15 @@ def _would_lose(dialect: Dialect) -> Finding:
 
 
 def _question(target: Target) -> Finding:
+    if target.has_head:
+        return Finding(
+            "target-head-question",
+            f"the head of target {target.label} is quantised and cannot be copied",
+            place=target.label,
+            got="a quantised head",
+            expected="a head in " + ", ".join(sorted(FLOATS)),
+            hint="leave --head out to share it, or give the target as it was before it was quantised",
+        )
     return Finding(
         "target-head-question",
         f"target {target.label} is untied and has no head",
@@ -134,9 +146,9 @@ def head_tensor(target: Target, options: Options) -> Tensor | None:
 def _no_embedding(target: Target) -> Finding:
     return Finding(
         "target-head-question",
-        f"target {target.label} has no embedding that could be its head",
+        f"target {target.label} has no embedding that can be copied",
         place=target.label,
-        got="no tensor",
+        got="a quantised one, or none",
         expected="an embedding",
-        hint="give a complete target",
+        hint="give a complete target, as it was before it was quantised",
     )

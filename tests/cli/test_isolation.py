@@ -38,6 +38,7 @@ def imported_by(*words: object, beside: Path | None = None, prelude: str = "") -
 
 
 DRAFTER, TARGET = CHECKPOINTS / "speculators-0.9-llama", CHECKPOINTS / "target-llama"
+PICKLE = CHECKPOINTS / "safeailab-llama-bin"
 
 
 @pytest.fixture
@@ -54,8 +55,7 @@ def decoys(tmp_path: Path) -> Path:
     [
         pytest.param(["inspect", DRAFTER, "--target", TARGET], id="inspect"),
         pytest.param(["convert", DRAFTER, "OUT", "--target", TARGET, "--dtype", "float32"], id="convert with a cast"),
-        pytest.param(["convert", CHECKPOINTS / "safeailab-llama-bin", "OUT", "--target", TARGET, "--aux-layers", "default"],
-              id="convert a pickle"),
+        pytest.param(["convert", PICKLE, "OUT", "--target", TARGET, "--aux-layers", "default"], id="convert a pickle"),
         pytest.param(["diff", DRAFTER, DRAFTER], id="diff"),
         pytest.param(["explain", "tensor-missing"], id="explain"),
     ],

@@ -183,6 +183,13 @@ CODES: tuple[Code, ...] = (
         ("Tencent/AngelSlim hunyuan configs",),
     ),
     Code(
+        "tie-question", ERROR, "the head is tied to the drafter's own embedding, or the flag was copied",
+        "The config ties head and embedding, an embedding is stored and no head. SGLang then makes the embedding the "
+        "head, vLLM shares the target's head: two functions, unless the embedding is a copy of a tied target's.",
+        "Say --set tie_word_embeddings=true to write the embedding as the head too, or =false to share the target's.",
+        ("sglang/srt/models/llama_eagle3.py", "vllm/v1/spec_decode/llm_base_proposer.py _maybe_share_lm_head"),
+    ),
+    Code(
         "mrope-dropped", WARNING, "rotary sections of a vision target are left out",
         "A drafter runs on text positions, where the three axes are one. The sections were copied from the target.",
         "Nothing to do; validate on text with images if the drafter is meant for them.",
@@ -249,6 +256,12 @@ CODES: tuple[Code, ...] = (
         "The finding lists the nearest names; give a complete folder.",
     ),
     Code(
+        "target-table-quantized", NOTE, "the target's embedding or head is quantised",
+        "A packed table belongs to its scales and to the target's engine. A drafter can share it at run time; its bytes "
+        "alone are no embedding and no head.",
+        "To copy the table, give the target before it was quantised.",
+    ),
+    Code(
         "target-size", ERROR, "drafter and target do not fit together",
         "Vocabulary, hidden size or depth differ. An engine would crash at best.",
         "Give the target this drafter was trained for.",
@@ -263,8 +276,9 @@ CODES: tuple[Code, ...] = (
         "Use a target whose config and weights agree.",
     ),
     Code(
-        "target-head-question", ERROR, "the target is untied and has no head",
-        "Using its embedding as the head may be what its trainer meant, or may be a damaged download.",
+        "target-head-question", ERROR, "the target has no head that can be used",
+        "An untied target without a head: using its embedding as the head may be what its trainer meant, or may be a "
+        "damaged download. A quantised head can be shared by engines, but not copied into a drafter.",
         "Give a complete target.",
     ),
     Code(
