@@ -116,7 +116,7 @@ class HashingWriter:
             try:
                 got = os.preadv(source, [buffer], start)
             except OSError as error:
-                raise Refusal(unreadable("A source file", error)) from error
+                raise Refusal(unreadable("a source file", error)) from error
             if got == 0:
                 raise Refusal(_too_short(start, end))
             self._append(buffer[:got])
@@ -163,8 +163,8 @@ def _write_all(destination: int, view: memoryview) -> None:
 def _too_short(at: int, end: int) -> Finding:
     return Finding(
         "file-truncated",
-        f"A source file ended at byte {at} while it was copied up to byte {end}.",
+        f"a source file ended at byte {at} while it was copied up to byte {end}",
         got=f"{at} bytes",
         expected=f"at least {end} bytes",
-        hint="Make sure that nothing writes to the source folder, then run the command again.",
+        hint="make sure that nothing writes to the source folder, then run the command again",
     )

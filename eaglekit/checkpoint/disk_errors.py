@@ -22,12 +22,12 @@ CODES: Mapping[int, str] = {
     errno.ELOOP: "destination-parent",
 }
 HINTS: Mapping[str, str] = {
-    "disk-full": "Free space there, or write to another disk; nothing of this run was left behind.",
-    "destination-read-only": "Write to a disk that is not mounted read-only.",
-    "destination-denied": "Choose a folder you may write to, or change its permissions.",
-    "destination-exists": "Choose a new name, or remove what is there: eaglekit never writes over anything.",
-    "destination-parent": "Make the folder above the destination first (`mkdir -p`).",
-    "write-failed": "Look at the system's log: the disk or its connection may be failing.",
+    "disk-full": "free space there, or write to another disk; nothing of this run was left behind",
+    "destination-read-only": "write to a disk that is not mounted read-only",
+    "destination-denied": "choose a folder you may write to, or change its permissions",
+    "destination-exists": "choose a new name, or remove what is there: eaglekit never writes over anything",
+    "destination-parent": "make the folder above the destination first (`mkdir -p`)",
+    "write-failed": "look at the system's log: the disk or its connection may be failing",
 }
 
 
@@ -36,7 +36,7 @@ def disk_finding(error: OSError, place: str) -> Finding:
     code = CODES.get(error.errno or 0, "write-failed")
     return Finding(
         code,
-        f"{place} cannot be written: {error.strerror or error}.",
+        f"{place} cannot be written: {error.strerror or error}",
         place=place,
         got=errno.errorcode.get(error.errno or 0, type(error).__name__),
         hint=HINTS[code],
@@ -47,10 +47,10 @@ def unreadable(file: str, error: OSError) -> Finding:
     """The finding for an error met while opening or reading `file`."""
     return Finding(
         "file-unreadable",
-        f"{file} cannot be read: {error.strerror or error}.",
+        f"{file} cannot be read: {error.strerror or error}",
         place=file,
         got=errno.errorcode.get(error.errno or 0, type(error).__name__),
-        hint="Check the permissions of the folder and of the file, and the disk it lies on.",
+        hint="check the permissions of the folder and of the file, and the disk it lies on",
     )
 
 

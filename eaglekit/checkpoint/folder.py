@@ -79,11 +79,11 @@ class LocalFolder:
             raise Refusal(
                 Finding(
                     "file-truncated",
-                    f"{file} ended at byte {start + len(data)} while bytes {start} to {end} were read.",
+                    f"{file} ended at byte {start + len(data)} while bytes {start} to {end} were read",
                     place=file,
                     got=f"{start + len(data)} bytes",
                     expected=f"at least {end} bytes",
-                    hint="Make sure that nothing writes to the folder, then run the command again.",
+                    hint="make sure that nothing writes to the folder, then run the command again",
                 )
             )
         return data
@@ -109,7 +109,7 @@ class LocalFolder:
             return self._files[file]
         except KeyError:
             raise Refusal(
-                Finding("file-missing", f"{self.label} has no file {file}.", place=file, expected="a regular file")
+                Finding("file-missing", f"{self.label} has no file {file}", place=file, expected="a regular file")
             ) from None
 
     def _list(self, findings: list[Finding]) -> Iterator[tuple[str, _File]]:
@@ -160,11 +160,11 @@ def _folder(path: Path, label: str) -> Path:
         raise Refusal(
             Finding(
                 "not-a-folder",
-                f"{label} is a file, not a folder.",
+                f"{label} is a file, not a folder",
                 place=label,
                 got="a file",
                 expected="a folder with config.json and weights",
-                hint="Give the folder that the file lies in.",
+                hint="give the folder that the file lies in",
             )
         )
     return root
@@ -176,12 +176,12 @@ def _missing(label: str, error: OSError | RuntimeError) -> Finding:
     looks_like_id = re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+(@[\w./-]+)?", label)
     return Finding(
         "folder-missing",
-        f"There is no folder {label}.",
+        f"there is no folder {label}",
         place=label,
         expected="a folder with config.json and weights",
-        hint=f"If {label} is a Hub id, check its spelling, or download it first: `hf download {label.split('@')[0]}`."
+        hint=f"if {label} is a Hub id, check its spelling, or download it first: `hf download {label.split('@')[0]}`"
         if looks_like_id
-        else "Check the path.",
+        else "check the path",
     )
 
 
@@ -207,38 +207,38 @@ def _pieces(descriptor: int, start: int, end: int) -> Iterator[bytes]:
 def _special(file: str, kind: str) -> Finding:
     return Finding(
         "special-file",
-        f"{file} is {kind}.",
+        f"{file} is {kind}",
         place=file,
         got=kind,
         expected="a regular file",
-        hint="Remove it from the folder: eaglekit opens regular files only.",
+        hint="remove it from the folder: eaglekit opens regular files only",
     )
 
 
 def _leaves(file: str, label: str) -> Finding:
     return Finding(
         "link-leaves-folder",
-        f"{file} is a link to a place outside {label}.",
+        f"{file} is a link to a place outside {label}",
         place=file,
         expected="a file of the folder itself",
-        hint="Replace the link by the file (`cp --dereference`), if that file is meant to be part of the checkpoint.",
+        hint="replace the link by the file (`cp --dereference`), if that file is meant to be part of the checkpoint",
     )
 
 
 def _broken_link(file: str, error: OSError | RuntimeError) -> Finding:
     return Finding(
         "broken-link",
-        f"{file} is a link that leads nowhere: {getattr(error, 'strerror', None) or 'a loop of links'}.",
+        f"{file} is a link that leads nowhere: {getattr(error, 'strerror', None) or 'a loop of links'}",
         place=file,
-        hint="In a Hugging Face cache this is an unfinished download: run `hf download` again.",
+        hint="in a Hugging Face cache this is an unfinished download: run `hf download` again",
     )
 
 
 def _too_large(label: str) -> Finding:
     return Finding(
         "folder-too-large",
-        f"{label} has more than {FILES_LIMIT} entries or folders nested deeper than {DEPTH_LIMIT}.",
+        f"{label} has more than {FILES_LIMIT} entries or folders nested deeper than {DEPTH_LIMIT}",
         place=label,
         expected="the folder of one checkpoint",
-        hint="Give the folder that holds config.json itself.",
+        hint="give the folder that holds config.json itself",
     )

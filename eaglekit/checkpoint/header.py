@@ -61,7 +61,7 @@ def shortened(findings: list[Finding]) -> list[Finding]:
     left = len(findings) - FINDINGS_SHOWN
     return [
         *findings[: FINDINGS_SHOWN - 1],
-        Finding(last.code, f"{last.message} {left} more findings like these are not shown.", place=last.place),
+        Finding(last.code, f"{last.message}; {left} more findings like these are not shown", place=last.place),
     ]
 
 
@@ -78,11 +78,11 @@ def _pointer(text: bytes, file: str) -> Finding:
     size = re.search(rb"size (\d{1,20})", text)
     return Finding(
         "weights-not-downloaded",
-        f"{file} is a Git LFS pointer of {len(text)} bytes, not weights.",
+        f"{file} is a Git LFS pointer of {len(text)} bytes, not weights",
         place=file,
         got="pointer to sha256:" + (oid[1].decode() if oid else "(no oid)"),
         expected=f"{size[1].decode()} bytes of weights" if size else "weights",
-        hint="Fetch the real file with `git lfs pull`, or the whole folder with `hf download`.",
+        hint="fetch the real file with `git lfs pull`, or the whole folder with `hf download`",
     )
 
 
@@ -90,11 +90,11 @@ def gguf(file: str) -> Finding:
     """The finding for a llama.cpp file, told by name or by magic."""
     return Finding(
         "gguf-unsupported",
-        f"{file} is a GGUF file.",
+        f"{file} is a GGUF file",
         place=file,
         got="GGUF",
         expected="safetensors or pytorch_model.bin",
-        hint="Give the checkpoint that the GGUF file was converted from.",
+        hint="give the checkpoint that the GGUF file was converted from",
     )
 
 
@@ -103,11 +103,11 @@ def _header_length(probe: bytes, size_bytes: int, file: str) -> int:
         raise Refusal(
             Finding(
                 "file-truncated",
-                f"{file} is {size_bytes} bytes, too short for the length field of a safetensors header.",
+                f"{file} is {size_bytes} bytes, too short for the length field of a safetensors header",
                 place=file,
                 got=f"{size_bytes} bytes",
                 expected=f"at least {LENGTH_BYTES} bytes",
-                hint="Download or copy the file again.",
+                hint="download or copy the file again",
             )
         )
     length = int.from_bytes(probe[:LENGTH_BYTES], "little")
@@ -115,22 +115,22 @@ def _header_length(probe: bytes, size_bytes: int, file: str) -> int:
         raise Refusal(
             Finding(
                 "header-too-large",
-                f"{file} announces a header of {length} bytes; it starts with {probe[:16]!r}.",
+                f"{file} announces a header of {length} bytes; it starts with {probe[:16]!r}",
                 place=file,
                 got=f"{length} bytes",
                 expected=f"at most {HEADER_LIMIT} bytes",
-                hint="This is not a safetensors file, or its first bytes are damaged: get it again.",
+                hint="this is not a safetensors file, or its first bytes are damaged: get it again",
             )
         )
     if LENGTH_BYTES + length > size_bytes:
         raise Refusal(
             Finding(
                 "file-truncated",
-                f"{file} announces a header of {length} bytes and ends before it does.",
+                f"{file} announces a header of {length} bytes and ends before it does",
                 place=file,
                 got=f"{size_bytes} bytes",
                 expected=f"at least {LENGTH_BYTES + length} bytes",
-                hint="Download or copy the file again.",
+                hint="download or copy the file again",
             )
         )
     return length
@@ -146,11 +146,11 @@ def _metadata(value: Any, file: str, findings: list[Finding]) -> Mapping[str, st
         Finding(
             "header-metadata",
             f"{file} has __metadata__ that is not text to text"
-            + (f": {', '.join(map(repr, wrong[:5]))}." if wrong else "."),
+            + (f": {', '.join(map(repr, wrong[:5]))}" if wrong else ""),
             place=f"{file}: __metadata__",
             got=type(value[wrong[0]]).__name__ if wrong else type(value).__name__,
             expected="an object whose values are strings",
-            hint="Write the file again with every metadata value as a string.",
+            hint="write the file again with every metadata value as a string",
         )
     )
     return {}
@@ -164,7 +164,7 @@ def _tensors(
         if problem:
             message, got, expected = problem
             findings.append(
-                Finding("header-entry", f"{file} describes {name!r} with {message}.", name, got=got, expected=expected)
+                Finding("header-entry", f"{file} describes {name!r} with {message}", name, got=got, expected=expected)
             )
             continue
         start, end = entry["data_offsets"]
@@ -215,22 +215,22 @@ def _tiling(tensors: Mapping[str, Tensor], file: str, data_start: int, size_byte
             kind = "overlaps" if tensor.start < cursor else "leaves a hole behind"
             yield Finding(
                 "tensor-bytes",
-                f"{tensor.name!r} in {file} {kind} {before}.",
+                f"{tensor.name!r} in {file} {kind} {before}",
                 place=f"{file}: {tensor.name}",
                 got=f"starts at byte {tensor.start}",
                 expected=f"starts at byte {cursor}",
-                hint="Write the file again with the safetensors library: readers refuse such a file or misread it.",
+                hint="write the file again with the safetensors library: readers refuse such a file or misread it",
             )
         cursor, before = tensor.end, repr(tensor.name)
     if cursor != size_bytes:
         short = size_bytes < cursor
         yield Finding(
             "file-truncated" if short else "file-appended",
-            f"{file} is {abs(size_bytes - cursor)} bytes {'shorter' if short else 'longer'} than its header describes.",
+            f"{file} is {abs(size_bytes - cursor)} bytes {'shorter' if short else 'longer'} than its header describes",
             place=file,
             got=f"{size_bytes} bytes",
             expected=f"{cursor} bytes",
-            hint="Download or copy the file again."
+            hint="download or copy the file again"
             if short
-            else "Find out what was appended: readers refuse the file, and no tensor covers those bytes.",
+            else "find out what was appended: readers refuse the file, and no tensor covers those bytes",
         )

@@ -28,31 +28,31 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "hub-repository-not-found": ("{host} shows no model {repo} to {reader}", "{login}"),
     "hub-repository-gated": (
         "{repo} is gated and its files are closed to {reader}",
-        "Accept the terms on {endpoint}/{repo}, then run the command again with the token of that account.",
+        "accept the terms on {endpoint}/{repo}, then run the command again with the token of that account",
     ),
-    "hub-repository-disabled": ("{host} has closed {repo}", "Use a copy that you already have and trust."),
+    "hub-repository-disabled": ("{host} has closed {repo}", "use a copy that you already have and trust"),
     "hub-revision-not-found": (
         "{repo} has no revision {revision}",
-        "Look at the branches and tags on {endpoint}/{repo}/tree/main; a pull request is written refs/pr/NUMBER.",
+        "look at the branches and tags on {endpoint}/{repo}/tree/main; a pull request is written refs/pr/NUMBER",
     ),
-    "hub-file-not-found": ("{host} lists {file} in {id} and does not serve it", "Run the command again later."),
-    "hub-access-denied": ("{host} does not let {reader} read {repo}", "Make a token that may read {repo}."),
+    "hub-file-not-found": ("{host} lists {file} in {id} and does not serve it", "run the command again later"),
+    "hub-access-denied": ("{host} does not let {reader} read {repo}", "make a token that may read {repo}"),
     "hub-token-rejected": (
         "{host} does not accept the token",
-        "Run `hf auth login` again; HF_TOKEN in the environment wins over the token saved there.",
+        "run `hf auth login` again; HF_TOKEN in the environment wins over the token saved there",
     ),
     "hub-offline": (
-        "Offline mode is on, so that {id} cannot be looked up",
-        "Unset HF_HUB_OFFLINE, or give a folder{cached}.",
+        "offline mode is on, so that {id} cannot be looked up",
+        "unset HF_HUB_OFFLINE, or give a folder{cached}",
     ),
     "hub-unreachable": (
         "{host} cannot be reached",
-        "Check the connection, HTTPS_PROXY and HF_ENDPOINT, or give a folder{cached}.",
+        "check the connection, HTTPS_PROXY and HF_ENDPOINT, or give a folder{cached}",
     ),
-    "hub-rate-limited": ("{host} asks {reader} to slow down", "Wait some minutes, then run the command again."),
-    "hub-server-error": ("{host} failed while {id} was read", "Run the command again later."),
-    "hub-answer-wrong": ("{host} gave an answer that does not fit the question about {id}", "Unset HF_ENDPOINT."),
-    "hub-download-failed": ("{file} of {id} could not be written to the cache", "Check HF_HOME: space and owner."),
+    "hub-rate-limited": ("{host} asks {reader} to slow down", "wait some minutes, then run the command again"),
+    "hub-server-error": ("{host} failed while {id} was read", "run the command again later"),
+    "hub-answer-wrong": ("{host} gave an answer that does not fit the question about {id}", "unset HF_ENDPOINT"),
+    "hub-download-failed": ("{file} of {id} could not be written to the cache", "check HF_HOME: space and owner"),
 }
 """Code -> (message, hint), filled with what was asked."""
 
@@ -90,7 +90,7 @@ def hub_finding(error: Exception, asked: Asked, file: str = "") -> Finding:
     fields = _fields(asked, file)
     return Finding(
         code,
-        f"{message.format_map(fields)}.",
+        message.format_map(fields),
         place=f"{asked.id}: {file}" if file else str(asked.id),
         got=_reason(error, response, asked.token),
         hint=hint.format_map(fields),
@@ -139,7 +139,7 @@ def _fields(asked: Asked, file: str) -> Mapping[str, str]:
         "repo": asked.id.repo,
         "revision": asked.id.revision or "main",
         "reader": "this account" if asked.token else "a reader without a token",
-        "login": f"Check the spelling; {account}; a folder is written ./{asked.id.repo}.",
+        "login": f"check the spelling; {account}; a folder is written ./{asked.id.repo}",
         "file": file or "a file",
         "cached": _cached(asked.id),
     }

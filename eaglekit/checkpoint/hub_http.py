@@ -88,11 +88,11 @@ class HubConnection:
         raise Refusal(
             Finding(
                 "hub-transfer-broken",
-                f"The connection to {self.asked.host} broke off {RESUMES + 1} times while {file.path} was read.",
+                f"the connection to {self.asked.host} broke off {RESUMES + 1} times while {file.path} was read",
                 place=f"{self.asked.id}: {file.path}",
                 got=f"{len(data)} bytes",
                 expected=f"{end - start} bytes from byte {start}",
-                hint=f"Run the command again, or `hf download {self.asked.id.repo}` and give the folder.",
+                hint=f"run the command again, or `hf download {self.asked.id.repo}` and give the folder",
             )
         )
 
@@ -111,11 +111,11 @@ class HubConnection:
         about = f"{file} of {self.asked.id}" if file else str(self.asked.id)
         return Finding(
             "hub-answer-wrong",
-            f"{self.asked.host} gave a wrong answer about {about}.",
+            f"{self.asked.host} gave a wrong answer about {about}",
             place=f"{self.asked.id}: {file}" if file else str(self.asked.id),
             got=clean(got, self.asked.token),
             expected=expected,
-            hint="Unset HF_ENDPOINT if that is a mirror, or download the model and give the folder.",
+            hint="unset HF_ENDPOINT if that is a mirror, or download the model and give the folder",
         )
 
     @contextmanager
@@ -154,11 +154,11 @@ class HubConnection:
     def _range_ignored(self, file: str, start: int) -> Finding:
         return Finding(
             "hub-range-ignored",
-            f"{self.asked.host} sends {file} from its first byte where bytes from {start} on were asked for.",
+            f"{self.asked.host} sends {file} from its first byte where bytes from {start} on were asked for",
             place=f"{self.asked.id}: {file}",
             got="HTTP 200, the whole file",
             expected="HTTP 206, the range",
-            hint=f"Run `hf download {self.asked.id.repo}` and give the folder.",
+            hint=f"run `hf download {self.asked.id.repo}` and give the folder",
         )
 
 
@@ -190,18 +190,18 @@ def _headers(hub_id: HubId) -> dict[str, str]:
 def _unusable_token(hub_id: HubId, problem: str) -> Finding:
     return Finding(
         "hub-token-unusable",
-        f"The token for the Hub {problem}.",
+        f"the token for the Hub {problem}",
         place=str(hub_id),
         expected="the token as the Hub showed it",
-        hint="Set HF_TOKEN again, or run `hf auth login`.",
+        hint="set HF_TOKEN again, or run `hf auth login`",
     )
 
 
 def _malformed_endpoint(hub_id: HubId) -> Finding:
     return Finding(
         "hub-unreachable",
-        "HF_ENDPOINT is no address.",
+        "HF_ENDPOINT is no address",
         place=str(hub_id),
         expected="https://HOST",
-        hint="Unset HF_ENDPOINT, or correct it.",
+        hint="unset HF_ENDPOINT, or correct it",
     )

@@ -56,7 +56,7 @@ def parse_hub_id(text: str) -> HubId:
         raise Refusal(
             Finding(
                 "hub-id-invalid",
-                f"{text!r} is no folder here and no Hub id: {problem}.",
+                f"{text!r} is no folder here and no Hub id: {problem}",
                 place=text,
                 got=repr(text),
                 expected="ORG/NAME or ORG/NAME@REVISION",
@@ -88,8 +88,8 @@ def _problem(repo: str, revision: str | None) -> str:
 
 def _advice(text: str) -> str:
     if page := PAGE.match(text):
-        return f"Give the id alone: {HubId(page['repo'], page['revision'])}."
-    return "Check the spelling; write a folder with ./ before it."
+        return f"give the id alone: {HubId(page['repo'], page['revision'])}"
+    return "check the spelling; write a folder with ./ before it"
 
 
 def _exists(text: str) -> bool:

@@ -36,11 +36,11 @@ def parse_index(document: Mapping[str, Any], file: str, files: Mapping[str, int]
         raise Refusal(
             Finding(
                 "index-invalid",
-                f"{file} has no weight_map.",
+                f"{file} has no weight_map",
                 place=f"{file}: weight_map",
                 got=type(weight_map).__name__ if weight_map is not None else "absent",
                 expected="an object: tensor name -> shard file",
-                hint="Delete the index if the weights are one file, or write it again from the shards.",
+                hint="delete the index if the weights are one file, or write it again from the shards",
             )
         )
     findings = [_not_a_name(file, name, shard) for name, shard in weight_map.items() if not isinstance(shard, str)]
@@ -57,7 +57,7 @@ def parse_index(document: Mapping[str, Any], file: str, files: Mapping[str, int]
 def _not_a_name(file: str, tensor: str, shard: Any) -> Finding:
     return Finding(
         "index-invalid",
-        f"{file} maps {tensor!r} to something that is not a file name.",
+        f"{file} maps {tensor!r} to something that is not a file name",
         place=f"{file}: weight_map.{tensor}",
         got=type(shard).__name__,
         expected="the name of a shard",
@@ -70,20 +70,20 @@ def _shard_problems(file: str, shards: list[str], files: Mapping[str, int]) -> I
         if reason:
             yield Finding(
                 "index-path-unsafe",
-                f"{file} names the shard {shard!r}, which {reason}.",
+                f"{file} names the shard {shard!r}, which {reason}",
                 place=f"{file}: weight_map",
                 got=shard,
                 expected="a plain file name inside the folder",
-                hint="Do not use this checkpoint unless you know why its index points elsewhere.",
+                hint="do not use this checkpoint unless you know why its index points elsewhere",
             )
         elif shard not in files:
             yield Finding(
                 "shard-missing",
-                f"{file} names the shard {shard}, and the folder has no such file.",
+                f"{file} names the shard {shard}, and the folder has no such file",
                 place=shard,
                 got="absent",
                 expected="a file of the folder",
-                hint="Download the rest of the checkpoint; engines that skip the file serve uninitialised weights.",
+                hint="download the rest of the checkpoint; engines that skip the file serve uninitialised weights",
             )
 
 
@@ -118,7 +118,7 @@ def bind(index: Index, shards: Mapping[str, Mapping[str, Tensor]]) -> tuple[dict
     return tensors, [
         Finding(
             "index-total-size",
-            f"{index.file} says the tensors have {index.total_size} bytes; they have {size_bytes}.",
+            f"{index.file} says the tensors have {index.total_size} bytes; they have {size_bytes}",
             place=f"{index.file}: metadata.total_size",
             got=str(index.total_size),
             expected=str(size_bytes),
@@ -133,13 +133,13 @@ def _absent(index: Index, shards: Mapping[str, Mapping[str, Tensor]]) -> Iterato
         elsewhere = sorted(other for other, tensors in shards.items() if name in tensors)
         yield Finding(
             "index-tensor-missing",
-            f"{index.file} places {name!r} in {shard}, which does not hold it.",
+            f"{index.file} places {name!r} in {shard}, which does not hold it",
             place=f"{shard}: {name}",
             got=f"found in {', '.join(elsewhere)}" if elsewhere else "in no shard",
             expected=f"in {shard}",
-            hint="Write the index again from the headers of the shards."
+            hint="write the index again from the headers of the shards"
             if elsewhere
-            else "The checkpoint is incomplete: get it again, or write the index again if the tensor is not meant.",
+            else "the checkpoint is incomplete: get it again, or write the index again if the tensor is not meant",
         )
 
 
@@ -149,11 +149,11 @@ def _unlisted(index: Index, shards: Mapping[str, Mapping[str, Tensor]]) -> Itera
             if name not in index.weight_map:
                 yield Finding(
                     "index-tensor-unlisted",
-                    f"{shard} holds {name!r}, which {index.file} does not list.",
+                    f"{shard} holds {name!r}, which {index.file} does not list",
                     place=f"{shard}: {name}",
                     got="absent from weight_map",
                     expected="every tensor of a listed shard",
-                    hint="List the tensor or remove it: some engines load whole shards, others only what is listed.",
+                    hint="list the tensor or remove it: some engines load whole shards, others only what is listed",
                 )
 
 
@@ -164,9 +164,9 @@ def _twice(shards: Mapping[str, Mapping[str, Tensor]]) -> Iterator[Finding]:
             if first.setdefault(name, shard) != shard:
                 yield Finding(
                     "tensor-in-two-shards",
-                    f"{name!r} lies in {first[name]} and in {shard}.",
+                    f"{name!r} lies in {first[name]} and in {shard}",
                     place=f"{shard}: {name}",
                     got=f"{first[name]} and {shard}",
                     expected="one shard",
-                    hint="Keep the one that is meant: which of the two an engine loads depends on its file order.",
+                    hint="keep the one that is meant: which of the two an engine loads depends on its file order",
                 )

@@ -42,7 +42,7 @@ def read_object(data: bytes, place: str, *, limit_bytes: int = CONFIG_LIMIT) -> 
         raise Refusal(
             Finding(
                 "json-not-an-object",
-                f"{place} holds a JSON {_KINDS.get(kind, kind)}, not an object.",
+                f"{place} holds a JSON {_KINDS.get(kind, kind)}, not an object",
                 place=place,
                 got=_KINDS.get(kind, kind),
                 expected="object",
@@ -63,11 +63,11 @@ def too_large(place: str, size_bytes: int, limit_bytes: int) -> Refusal:
     return Refusal(
         Finding(
             "json-too-large",
-            f"{place} is {size_bytes} bytes; at most {limit_bytes} are read.",
+            f"{place} is {size_bytes} bytes; at most {limit_bytes} are read",
             place=place,
             got=f"{size_bytes} bytes",
             expected=f"at most {limit_bytes} bytes",
-            hint="A config this large is not a config: look at what was saved under this name.",
+            hint="a config this large is not a config: look at what was saved under this name",
         )
     )
 
@@ -77,11 +77,11 @@ def _decode(data: bytes, place: str) -> str:
         raise Refusal(
             Finding(
                 "json-encoding",
-                f"{place} starts with a byte order mark.",
+                f"{place} starts with a byte order mark",
                 place=place,
                 got="EF BB BF before the text",
                 expected="plain UTF-8",
-                hint="Save the file as UTF-8 without a byte order mark.",
+                hint="save the file as UTF-8 without a byte order mark",
             )
         )
     try:
@@ -90,11 +90,11 @@ def _decode(data: bytes, place: str) -> str:
         raise Refusal(
             Finding(
                 "json-encoding",
-                f"{place} is not UTF-8 at byte {error.start}.",
+                f"{place} is not UTF-8 at byte {error.start}",
                 place=place,
                 got=data[error.start : error.start + 4].hex(" ").upper(),
                 expected="UTF-8",
-                hint="Save the file again as UTF-8.",
+                hint="save the file again as UTF-8",
             )
         ) from None
 
@@ -108,10 +108,10 @@ def _parse(text: str, place: str) -> Any:
         raise Refusal(
             Finding(
                 "json-invalid",
-                f"{place} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.",
+                f"{place} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}",
                 place=place,
                 got=repr(text[error.pos : error.pos + 16]),
-                hint="Look at that line; comments and trailing commas are not JSON.",
+                hint="look at that line; comments and trailing commas are not JSON",
             )
         ) from None
     except RecursionError:
@@ -121,10 +121,10 @@ def _parse(text: str, place: str) -> Any:
 def _too_deep(place: str) -> Finding:
     return Finding(
         "json-too-deep",
-        f"{place} nests deeper than {DEPTH_LIMIT} levels.",
+        f"{place} nests deeper than {DEPTH_LIMIT} levels",
         place=place,
         expected=f"at most {DEPTH_LIMIT} levels",
-        hint="No config looks like this: get the file from its producer again.",
+        hint="no config looks like this: get the file from its producer again",
     )
 
 
@@ -178,7 +178,7 @@ def _encodable(text: str) -> bool:
 def _surrogate(text: str, place: str) -> Finding:
     return Finding(
         "json-encoding",
-        f"{place} holds the text {text!r}, which has half a surrogate pair and no UTF-8 form.",
+        f"{place} holds the text {text!r}, which has half a surrogate pair and no UTF-8 form",
         place=place,
         expected="text that UTF-8 can write",
     )
@@ -188,11 +188,11 @@ def _repeated(key: str, path: str, place: str) -> Finding:
     where = f" in {path}" if path else ""
     return Finding(
         "json-duplicate-key",
-        f"{place} has the key {key!r} more than once{where}.",
+        f"{place} has the key {key!r} more than once{where}",
         place=f"{place}: {path}.{key}" if path else f"{place}: {key}",
         got="several values for one key",
         expected="one value",
-        hint="Keep the line that is meant and delete the others: readers disagree about which one counts.",
+        hint="keep the line that is meant and delete the others: readers disagree about which one counts",
     )
 
 
@@ -200,9 +200,9 @@ def _number(text: str, path: str, place: str) -> Finding:
     shown = text if len(text) <= 40 else f"{text[:40]}... ({len(text)} digits)"
     return Finding(
         "json-number",
-        f"{place} has {shown} at {path}, a number JSON readers do not agree on.",
+        f"{place} has {shown} at {path}, a number JSON readers do not agree on",
         place=f"{place}: {path}",
         got=shown,
         expected="a finite number; integers within 64 bits",
-        hint="Write the number the model was trained with.",
+        hint="write the number the model was trained with",
     )

@@ -55,10 +55,10 @@ def safetensors_header(entries: Iterable[Entry], metadata: Mapping[str, str] | N
         raise Refusal(
             Finding(
                 "header-too-large",
-                f"The header of {len(document)} tensors would have {len(text)} bytes.",
+                f"the header of {len(document)} tensors would have {len(text)} bytes",
                 got=f"{len(text)} bytes",
                 expected=f"at most {HEADER_LIMIT} bytes",
-                hint="Write the tensors as several shards.",
+                hint="write the tensors as several shards",
             )
         )
     return len(text).to_bytes(LENGTH_BYTES, "little") + text

@@ -112,11 +112,11 @@ class Checkpoint:
             raise Refusal(
                 Finding(
                     "tensor-too-large",
-                    f"{name!r} has {size_bytes} bytes; at most {READ_LIMIT} are held in memory.",
+                    f"{name!r} has {size_bytes} bytes; at most {READ_LIMIT} are held in memory",
                     place=name,
                     got=f"{size_bytes} bytes",
                     expected=f"at most {READ_LIMIT} bytes",
-                    hint="A tensor in this role should be small: check its shape with `eaglekit inspect`.",
+                    hint="a tensor in this role should be small: check its shape with `eaglekit inspect`",
                 )
             )
         return b"".join(self.chunks(name, size_bytes=READ_LIMIT))

@@ -73,13 +73,13 @@ def _no_config(label: str, files: Mapping[str, int]) -> Finding:
     below = sorted(name.rpartition("/")[0] for name in files if name.endswith("/config.json"))
     return Finding(
         "config-missing",
-        f"{label} has no config.json.",
+        f"{label} has no config.json",
         place=label,
         got=", ".join(sorted(name for name in files if "/" not in name)[:8]) or "no files",
         expected="config.json beside the weights",
-        hint=f"There is one in {', '.join(below[:3])}: give that folder."
+        hint=f"there is one in {', '.join(below[:3])}: give that folder"
         if below
-        else "Give the folder of the drafter itself; a trainer's raw state has no config and must be exported first.",
+        else "give the folder of the drafter itself; a trainer's raw state has no config and must be exported first",
     )
 
 

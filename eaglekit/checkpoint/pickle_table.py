@@ -101,9 +101,9 @@ def _tensors(
             findings.append(
                 Finding(
                     "pickle-storage",
-                    f"{name!r} in {file} {problem}.",
+                    f"{name!r} in {file} {problem}",
                     place=f"{file}: {name}",
-                    hint="Save the state dict again: this table does not describe the bytes beside it.",
+                    hint="save the state dict again: this table does not describe the bytes beside it",
                 )
             )
             continue
@@ -158,7 +158,7 @@ def _is_contiguous(shape: list[int], strides: list[int]) -> bool:
 
 def _refusal(file: str, code: str, subject: str) -> Finding:
     message, got, expected, hint = REFUSALS[code](subject)
-    return Finding(code, f"{file} {message}.", place=file, got=got, expected=expected, hint=hint)
+    return Finding(code, f"{file} {message}", place=file, got=got, expected=expected, hint=hint)
 
 
 Wording = Callable[[str], tuple[str, str, str, str]]
@@ -167,31 +167,31 @@ REFUSALS: Mapping[str, Wording] = {
         f"asks for {name}, which is no tensor; nothing was executed",
         name,
         "tensors only",
-        "If you trust its producer, load it with torch there, save the state dict alone as safetensors, and use that.",
+        "if you trust its producer, load it with torch there, save the state dict alone as safetensors, and use that",
     ),
     "pickle-malformed": lambda reason: (
         f"has a data.pkl that cannot be read as a table of tensors: {reason}",
         reason,
         "a dictionary of tensors",
-        "Download or save the file again.",
+        "download or save the file again",
     ),
     "pickle-not-a-dictionary": lambda kind: (
         f"holds a {kind} instead of a dictionary",
         kind,
         "a dictionary: tensor name -> tensor",
-        "Save `model.state_dict()`.",
+        "save `model.state_dict()`",
     ),
     "pickle-nested": lambda key: (
         f"holds its tensors one level down, under the key {key!r}",
         key,
         "tensors at the top level",
-        f"Save the inner dictionary alone: it is value[{key!r}] of the file, and eaglekit does not choose for you.",
+        f"save the inner dictionary alone: it is value[{key!r}] of the file, and eaglekit does not choose for you",
     ),
     "pickle-value": lambda subject: (
         f"holds something besides tensors: {subject}",
         subject,
         "tensors only",
-        "Save the state dict without optimizer state, counters and settings.",
+        "save the state dict without optimizer state, counters and settings",
     ),
 }
 """Code the child may answer with -> message, got, expected, hint."""

@@ -156,28 +156,28 @@ class HubFolder:
             return self.files()[file]
         except KeyError:
             raise Refusal(
-                Finding("file-missing", f"{self.label} has no file {file}.", place=file, expected="a file")
+                Finding("file-missing", f"{self.label} has no file {file}", place=file, expected="a file")
             ) from None
 
     def _damaged(self, file: str, found: int, size: int) -> Finding:
         return Finding(
             "hub-cache-damaged",
-            f"The cached copy of {file} from {self.label} is {found} bytes; the Hub lists {size}.",
+            f"the cached copy of {file} from {self.label} is {found} bytes; the Hub lists {size}",
             place=f"{self.label}: {file}",
             got=f"{found} bytes",
             expected=f"{size} bytes",
-            hint=f"Run `hf cache verify {self.repo}`, then `hf download {self.repo} {file} --force-download`.",
+            hint=f"run `hf cache verify {self.repo}`, then `hf download {self.repo} {file} --force-download`",
         )
 
 
 def _shorter(file: str, size: int, end: int) -> Finding:
     return Finding(
         "file-truncated",
-        f"{file} is {size} bytes, and its header describes more.",
+        f"{file} is {size} bytes, and its header describes more",
         place=file,
         got=f"{size} bytes",
         expected=f"at least {end} bytes",
-        hint="The file was damaged before it was published: ask its owner to upload it again.",
+        hint="the file was damaged before it was published: ask its owner to upload it again",
     )
 
 

@@ -66,11 +66,11 @@ def _described(source: Source, file: str, entries: list[zipfile.ZipInfo]) -> Arc
         raise Refusal(
             Finding(
                 "pickle-too-large",
-                f"{file} has a data.pkl of {pickle_end - pickle_start} bytes.",
+                f"{file} has a data.pkl of {pickle_end - pickle_start} bytes",
                 place=f"{file}: data.pkl",
                 got=f"{pickle_end - pickle_start} bytes",
                 expected=f"at most {PICKLE_LIMIT} bytes",
-                hint="A table of tensors is far smaller: save the state dict alone.",
+                hint="a table of tensors is far smaller: save the state dict alone",
             )
         )
     _refuse_big_endian(source, file, by_name.get(f"{root}byteorder"))
@@ -88,11 +88,11 @@ def _refuse_big_endian(source: Source, file: str, span: tuple[int, int] | None) 
         raise Refusal(
             Finding(
                 "pickle-byte-order",
-                f"{file} was saved in {order.decode('ascii', 'replace')!r} byte order.",
+                f"{file} was saved in {order.decode('ascii', 'replace')!r} byte order",
                 place=f"{file}: byteorder",
                 got=order.decode("ascii", "replace"),
                 expected="little",
-                hint="Save it again on a little-endian machine, or as safetensors.",
+                hint="save it again on a little-endian machine, or as safetensors",
             )
         )
 
@@ -106,11 +106,11 @@ def _entry_problem(file: str, entry: zipfile.ZipInfo) -> Finding | None:
         return None
     return Finding(
         "pickle-compressed",
-        f"{file} holds the entry {entry.filename!r} {got}.",
+        f"{file} holds the entry {entry.filename!r} {got}",
         place=f"{file}: {entry.filename}",
         got=got,
         expected="stored as it is, the way torch.save writes it",
-        hint="Load it where you trust it and save it again with torch.save, or better as safetensors.",
+        hint="load it where you trust it and save it again with torch.save, or better as safetensors",
     )
 
 
@@ -134,22 +134,22 @@ def _range(source: Source, file: str, entry: zipfile.ZipInfo) -> tuple[int, int]
 def _legacy(file: str, probe: bytes) -> Finding:
     return Finding(
         "pickle-legacy",
-        f"{file} is not the zip archive that torch.save has written since version 1.6.",
+        f"{file} is not the zip archive that torch.save has written since version 1.6",
         place=file,
         got=repr(probe[:8]),
         expected="a file that starts with PK",
-        hint="Load it where you trust it and save it again with a current torch, or better as safetensors.",
+        hint="load it where you trust it and save it again with a current torch, or better as safetensors",
     )
 
 
 def _damaged(file: str, reason: str) -> Finding:
     return Finding(
         "pickle-malformed",
-        f"{file} is not a plain torch archive: {reason}.",
+        f"{file} is not a plain torch archive: {reason}",
         place=file,
         got=reason,
         expected="an archive as torch.save writes it",
-        hint="Download or save the file again.",
+        hint="download or save the file again",
     )
 
 

@@ -82,11 +82,11 @@ def _beside(weights: Weights, pickles: tuple[str, ...]) -> Weights:
         return weights
     finding = Finding(
         "two-weight-formats",
-        f"{pickles[0]} lies beside {weights.files[0]}, and only the safetensors are read.",
+        f"{pickles[0]} lies beside {weights.files[0]}, and only the safetensors are read",
         place=pickles[0],
         got=f"{pickles[0]} and {weights.files[0]}",
         expected="one of the two",
-        hint=f"Delete {pickles[0]}: SafeAILab's EAGLE would load it instead of the safetensors.",
+        hint=f"delete {pickles[0]}: SafeAILab's EAGLE would load it instead of the safetensors",
     )
     return replace(weights, findings=(*weights.findings, finding))
 
@@ -98,19 +98,19 @@ def _indexed(source: Source, safetensors: tuple[str, ...]) -> Weights:
         raise Refusal(
             Finding(
                 "index-and-single-file",
-                f"{SINGLE} lies beside {INDEX}, which does not name it.",
+                f"{SINGLE} lies beside {INDEX}, which does not name it",
                 place=SINGLE,
                 got=f"{SINGLE} and an index of {', '.join(weights.files[:3])}",
                 expected="one of the two",
-                hint="Delete the one that is left over from an earlier export: engines differ in which they load.",
+                hint="delete the one that is left over from an earlier export: engines differ in which they load",
             )
         )
     findings = [
         Finding(
             "weights-file-unlisted",
-            f"{name} is not named in {INDEX}, and none of its tensors is read.",
+            f"{name} is not named in {INDEX}, and none of its tensors is read",
             place=name,
-            hint="Remove the file, or write the index again over all files if its tensors are meant.",
+            hint="remove the file, or write the index again over all files if its tensors are meant",
         )
         for name in unlisted
     ]
@@ -148,7 +148,7 @@ def _merged(headers: Mapping[str, Header], findings: list[Finding]) -> Mapping[s
                 findings.append(
                     Finding(
                         "metadata-conflict",
-                        f"The __metadata__ key {key!r} has one value in {shard} and another in an earlier shard.",
+                        f"the __metadata__ key {key!r} has one value in {shard} and another in an earlier shard",
                         place=f"{shard}: __metadata__.{key}",
                         got=value[:80],
                         expected=metadata[key][:80],
@@ -160,21 +160,21 @@ def _merged(headers: Mapping[str, Header], findings: list[Finding]) -> Mapping[s
 def _several(names: tuple[str, ...]) -> Finding:
     return Finding(
         "several-weight-files",
-        f"There are {len(names)} safetensors files and no {INDEX}.",
+        f"there are {len(names)} safetensors files and no {INDEX}",
         place=", ".join(names[:8]),
         got=f"{len(names)} files",
         expected=f"one file, or an index named {INDEX}",
-        hint="Remove the files that are not meant, or add the index: engines load every file they find.",
+        hint="remove the files that are not meant, or add the index: engines load every file they find",
     )
 
 
 def _empty(file: str) -> Finding:
     return Finding(
         "weights-missing",
-        f"{file} holds no tensor.",
+        f"{file} holds no tensor",
         place=file,
         got="0 tensors",
-        hint="Export the model again: the file has a header and nothing else.",
+        hint="export the model again: the file has a header and nothing else",
     )
 
 
@@ -184,11 +184,11 @@ def _no_weights(source: Source) -> Finding:
         return gguf(others[0])
     return Finding(
         "weights-missing",
-        f"{source.label} has no weights that can be read.",
+        f"{source.label} has no weights that can be read",
         place=source.label,
         got=", ".join(others[:5]) or "no weight files",
         expected=f"{SINGLE}, {INDEX} with its shards, or pytorch_model.bin",
-        hint="Export the trainer's state as a Hugging Face folder first."
+        hint="export the trainer's state as a Hugging Face folder first"
         if others
-        else "Download the weights too: `hf download` fetches the whole folder.",
+        else "download the weights too: `hf download` fetches the whole folder",
     )

@@ -111,7 +111,7 @@ class StagedFolder:
             raise Refusal(
                 Finding(
                     "destination-exists",
-                    f"{self.destination} exists.",
+                    f"{self.destination} exists",
                     place=str(self.destination),
                     hint=HINTS["destination-exists"],
                 )

@@ -452,7 +452,7 @@ def test_a_hub_nobody_answers_for_is_unreachable(client: Client) -> None:
 tell(refusal(lambda: HubFolder("{REPO}")))
 """)
     assert answers.codes == ["hub-unreachable"]
-    assert answers.only[0]["message"] == f"127.0.0.1:{port} cannot be reached."
+    assert answers.only[0]["message"] == f"127.0.0.1:{port} cannot be reached"
 
 
 @pytest.mark.parametrize("endpoint", ["huggingface.co", "http://[::1", "ftp://127.0.0.1"])
