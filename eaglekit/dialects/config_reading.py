@@ -44,7 +44,7 @@ def read_config(config: Mapping[str, Any], dialect: Dialect, drops: tuple[str, .
     readings: dict[str, list[tuple[str, Any]]] = {}
     for key in dialect.keys:
         value = at(config, key.path)
-        if value is ABSENT:
+        if value is ABSENT or key.path in drops:
             continue
         try:
             stated = key.codec.reads(value)
@@ -68,6 +68,9 @@ def _close(config: Mapping[str, Any], dialect: Dialect, drops: tuple[str, ...], 
     inner = {path[: match.start()] for path in _all_paths(dialect) for match in re.finditer(r"\.", path)}
     fixed = {row.path: row for row in dialect.fixed}
     for path, value in _leaves(config, read, inner):
+        if path in drops:
+            result.dropped.append((path, "dropped by the user with --drop"))
+            continue
         if path in read:
             continue
         if path in fixed:
@@ -78,8 +81,6 @@ def _close(config: Mapping[str, Any], dialect: Dialect, drops: tuple[str, ...], 
                 result.findings.append(_unsupported(path, value, row.allowed, row.why))
             continue
         reason = _drop_reason(path, dialect)
-        if reason is None and path in drops:
-            reason = "dropped by the user with --drop"
         if reason is None and value is None:
             reason = "null says nothing"
         if reason is not None:

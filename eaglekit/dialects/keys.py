@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope, Spec
+from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope, Rotation, Spec
 
 
 class _Omit(Enum):
@@ -148,6 +148,34 @@ NORM_BEFORE_FC = _flag("norm_before_fc", FusionNorm.WHOLE)
 NORM_OUTPUT = switch("feedback", Feedback.NORMED, Feedback.RAW)
 NORM_BEFORE_RESIDUAL = switch("residual", Residual.NORMED, Residual.RAW)
 USE_AUX = switch("fusion", Fusion.AUX_STATES, Fusion.FINAL_STATE)
+
+
+def rotation(when_true: Rotation, when_false: Rotation) -> Codec:
+    """A boolean that states the rotary layout. Never written: the layout follows the attention."""
+    named = {True: when_true, False: when_false}
+
+    def reads(value: Any) -> Mapping[str, Any]:
+        if value is None:
+            return {}
+        if not isinstance(value, bool):
+            raise WrongValue("true or false")
+        return {"rotation": named[value]}
+
+    return Codec(reads, lambda spec: OMIT, BOOLEAN)
+
+
+INTERLEAVED = rotation(Rotation.INTERLEAVED, Rotation.HALVES)
+NEOX = rotation(Rotation.HALVES, Rotation.INTERLEAVED)
+
+
+def _rotation_reads(value: Any) -> Mapping[str, Any]:
+    if value not in {kind.value for kind in Rotation}:
+        raise WrongValue(" or ".join(kind.value for kind in Rotation))
+    return {"rotation": Rotation(value)}
+
+
+ROTATION = Codec(_rotation_reads, lambda spec: spec.rotation.value, {"enum": [kind.value for kind in Rotation]})
+"""The rotary layout by its name, as our own block states it."""
 
 
 def _tie_reads(value: Any) -> Mapping[str, Any]:

@@ -21,7 +21,17 @@ from eaglekit.dialects.measuring import config_name, disagreements, flags, measu
 from eaglekit.dialects.recognise import Recognition, recognise
 from eaglekit.dialects.shapes import check_twins, check_world
 from eaglekit.dialects.vocabulary_reading import read_vocabulary
-from eaglekit.drafter import Attention, Drafter, Feedback, Fusion, FusionNorm, Origin, Residual, Spec
+from eaglekit.drafter import (
+    ROTATIONS,
+    Attention,
+    Drafter,
+    Feedback,
+    Fusion,
+    FusionNorm,
+    Origin,
+    Residual,
+    Spec,
+)
 from eaglekit.drafter.aux_layers import check as check_aux_layers
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.report import Finding, Refusal, Severity
@@ -244,6 +254,7 @@ def _spec(
         facts["rope_theta"].origin if theta is not None else Origin("unknown", "nothing states rope_theta"),
     )
     facts["attention"] = Known(Attention(facts["attention"].value), facts["attention"].origin)
+    findings += _rotation(facts)
     facts["token_ids"] = Known(
         {name.partition(".")[2]: known.value for name, known in sorted(facts.items()) if name.startswith("token_ids.")},
         Origin("read", "config.json"),
@@ -324,6 +335,26 @@ def _norm_facts(facts: dict[str, Known]) -> list[Finding]:
     norm = FusionNorm.PER_STATE if per_state.value else FusionNorm.WHOLE if whole.value else FusionNorm.NONE
     facts["fusion_norm"] = Known(norm, (per_state if per_state.value else whole).origin)
     return []
+
+
+def _rotation(facts: Mapping[str, Known]) -> list[Finding]:
+    """A stated rotary layout that no drafter with this attention is trained or served with."""
+    attention, stated = facts["attention"].value, facts.get("rotation")
+    if stated is None or stated.value is ROTATIONS[attention]:
+        return []
+    key = stated.origin.place.removeprefix("config.json ")
+    return [
+        Finding(
+            "rotation-contradicts",
+            f"config key {key} says {stated.value.value} rotation, but {attention.value.upper()} drafters are trained "
+            f"and served with {ROTATIONS[attention].value} rotation",
+            place=stated.origin.place,
+            got=stated.value.value,
+            expected=ROTATIONS[attention].value,
+            hint=f"if the key was only copied from the target, say --drop {key}; a drafter that was really trained "
+            "so is served rightly by no engine",
+        )
+    ]
 
 
 def _parallel_facts(facts: dict[str, Known]) -> list[Finding]:

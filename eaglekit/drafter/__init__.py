@@ -4,10 +4,23 @@ Must never know how anybody spells one: no config key, no tensor name, no engine
 """
 
 from eaglekit.drafter.parts import PARTS, Part, Role
-from eaglekit.drafter.spec import Attention, Drafter, Feedback, Fusion, FusionNorm, Origin, Residual, Rope, Spec
+from eaglekit.drafter.spec import (
+    ROTATIONS,
+    Attention,
+    Drafter,
+    Feedback,
+    Fusion,
+    FusionNorm,
+    Origin,
+    Residual,
+    Rope,
+    Rotation,
+    Spec,
+)
 
 __all__ = [
     "PARTS",
+    "ROTATIONS",
     "Attention",
     "Drafter",
     "Feedback",
@@ -18,5 +31,6 @@ __all__ = [
     "Residual",
     "Role",
     "Rope",
+    "Rotation",
     "Spec",
 ]

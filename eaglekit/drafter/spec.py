@@ -48,9 +48,23 @@ class Residual(str, Enum):
     NORMED = "after hidden_norm (norm_before_residual)"
 
 
+class Rotation(str, Enum):
+    """Which channels of a head are rotated together."""
+
+    HALVES = "halves"
+    INTERLEAVED = "interleaved"
+
+
+ROTATIONS: Mapping[Attention, Rotation] = MappingProxyType({
+    Attention.GQA: Rotation.HALVES,
+    Attention.MLA: Rotation.INTERLEAVED,
+})  # fmt: skip
+"""What every trainer and engine does: EAGLE/model/cnets.py rotate_half; vLLM deepseek_eagle3.py is_neox_style=False."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rope:
-    """Rotary position embedding as trained. The layout follows the attention: halves for GQA, interleaved for MLA."""
+    """Rotary position embedding as trained. Its layout follows the attention (`ROTATIONS`)."""
 
     theta: float
     kind: str
@@ -129,6 +143,11 @@ class Spec:
     def holds(self, condition: str) -> bool:
         """Whether a presence condition of `eaglekit.drafter.parts` is true of this drafter."""
         return bool(_CONDITIONS[condition](self))
+
+    @property
+    def rotation(self) -> Rotation:
+        """Which channels of a head are rotated together."""
+        return ROTATIONS[self.attention]
 
     def replacing(self, **changes: Any) -> Spec:
         """This spec with some fields changed."""

@@ -190,6 +190,14 @@ CODES: tuple[Code, ...] = (
         ("sglang/srt/models/llama_eagle3.py", "vllm/v1/spec_decode/llm_base_proposer.py _maybe_share_lm_head"),
     ),
     Code(
+        "rotation-contradicts", ERROR, "the config states a rotary layout that this kind of drafter never has",
+        "Llama-like drafters rotate the two halves of a head against each other, MLA drafters neighbouring channels; "
+        "engines choose by the class and look at no key. A key that says otherwise was copied from the target, or the "
+        "drafter was trained for no engine. The target's layout never decides.",
+        "If the key was copied along, say --drop KEY.",
+        ("SafeAILab/EAGLE eagle/model/cnets.py rotate_half", "vllm/model_executor/models/deepseek_eagle3.py"),
+    ),
+    Code(
         "mrope-dropped", WARNING, "rotary sections of a vision target are left out",
         "A drafter runs on text positions, where the three axes are one. The sections were copied from the target.",
         "Nothing to do; validate on text with images if the drafter is meant for them.",
