@@ -329,8 +329,9 @@ NO_NORMED_RESIDUAL_HERE = Limit(
     "--to vllm or --to speculators, which both honour it",
 )
 NO_BIASES = Limit(
-    lambda spec: spec.attention_bias or spec.mlp_bias or spec.fusion_bias, "this layout has no biases", "--to vllm"
+    lambda spec: spec.attention_bias or spec.mlp_bias, "this layout has no attention or MLP biases", "--to vllm"
 )
+NO_FC_BIAS_HERE = Limit(lambda spec: spec.fusion_bias, "this layout's fc has no bias", "--to sglang")
 SAME_WIDTH = Limit(
     lambda spec: spec.hidden_size != spec.target_hidden_size,
     "this reader builds fc from the drafter's own width, which is not the target's here",

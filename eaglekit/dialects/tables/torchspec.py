@@ -54,8 +54,8 @@ TORCHSPEC = Dialect(
         "mla kimi": ("Eagle3DeepseekV2ForCausalLM", "kimi_k2"),
     },
     limits=(
-        g.NO_NORMED_RESIDUAL_HERE, g.NO_QK_NORM, g.NO_BIASES, g.NO_PARALLEL, g.NO_WHOLE_NORM, g.ONE_LAYER,
-        g.NO_FINAL_STATE, g.NEEDS_EMBEDDING, g.NEEDS_HEAD,
+        g.NO_NORMED_RESIDUAL_HERE, g.NO_QK_NORM, g.NO_BIASES, g.NO_FC_BIAS_HERE, g.NO_PARALLEL,
+        g.NO_WHOLE_NORM, g.ONE_LAYER, g.NO_FINAL_STATE, g.NEEDS_EMBEDDING, g.NEEDS_HEAD,
     ),
     writes_mask=True,
     map_must_ascend=True,
