@@ -1,0 +1,260 @@
+"""Every shipped fixture against what its producer means: dialect, kind, layers, facts people get wrong, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eaglekit.checkpoint.opening import open_folder
+from eaglekit.dialects.dialect import kind_of
+from eaglekit.dialects.given import Given
+from eaglekit.dialects.reading import Read, read
+from eaglekit.drafter import Feedback, FusionNorm, Residual
+from eaglekit.drafter.vocabulary import mask_from_target_ids
+from eaglekit.report import Refusal, Severity
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """What a fixture is, and what is found in it when nobody says anything about it."""
+
+    dialect: str
+    kind: str
+    layers: tuple[int, ...]
+    """Boundary indices; empty where the file does not say them, and then a finding asks."""
+    findings: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+NORM31 = {"fusion_norm": FusionNorm.PER_STATE, "feedback": Feedback.NORMED}
+PLAIN = {"fusion_norm": FusionNorm.NONE, "feedback": Feedback.RAW, "residual": Residual.RAW}
+
+SEEN: Mapping[str, Fixture] = {
+    "angelslim-qwen3": Fixture(
+        "angelslim", "gqa", (), ("aux-layers-absent", "fault-rope-theta-ignored"),
+        {**PLAIN, "target_family": "qwen3", "own_embedding": False},
+    ),
+    "angelslim-qwen3-vl": Fixture(
+        "angelslim", "gqa", (), ("aux-layers-absent", "fault-rope-theta-ignored", "mrope-dropped", "tie-corrected"),
+        {**PLAIN, "own_head": True, "draft_vocab_size": 40},
+    ),
+    "minimax-m3-like": Fixture(
+        "torchspec-vllm", "gqa", (), ("aux-layers-absent",), {**NORM31, "own_embedding": True, "target_ids": None}
+    ),
+    "modelopt-hf-llama": Fixture(
+        "modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), {**PLAIN, "own_embedding": False, "vocab_size": 320}
+    ),
+    "modelopt-megatron-deep": Fixture("modelopt-megatron", "gqa", (2, 4, 5), (), {"num_layers": 2, "target_ids": None}),
+    "modelopt-vllm-script": Fixture(
+        "speculators", "gqa", (),
+        ("aux-layers-absent", "fault-modelopt-script-ids", "fault-modelopt-script-residual", "fault-unsorted-map"),
+        {"residual": Residual.RAW},
+    ),
+    "nemo-llama": Fixture(
+        "nemo", "gqa", (), ("aux-layers-absent", "fault-unsorted-map", "size-corrected"),
+        {"num_layers": 1, "target_layers": 8, "target_family": "llama"},
+    ),
+    "nemo-peagle": Fixture(
+        "nemo", "parallel", (), ("aux-layers-absent", "fault-unsorted-map"),
+        {"num_layers": 2, "parallel_drafting": True},
+    ),
+    "nvidia-gpt-oss-v3": Fixture(
+        "modelopt", "gqa", (), ("aux-convention-unknown",), {"fusion_norm": FusionNorm.WHOLE, "target_ids": None}
+    ),
+    "producer-modelopt-0.47-hf": Fixture("modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), PLAIN),
+    "producer-speculators-0.9-converted": Fixture("speculators", "gqa", (), ("aux-layers-absent",), PLAIN),
+    "producer-speculators-0.9-converted-lost-norms": Fixture(
+        "speculators", "gqa", (), ("aux-layers-absent", "flag-against-tensors"),
+    ),
+    "producer-speculators-0.9-saved": Fixture(
+        "speculators", "gqa", (2, 4, 5), (), {**PLAIN, "own_embedding": True, "speculative_tokens": 3}
+    ),
+    "producer-speculators-0.9-saved-eagle3.1": Fixture("speculators", "gqa", (2, 4, 5), (), NORM31),
+    "safeailab-llama": Fixture("safeailab", "gqa", (), ("aux-layers-absent",), {**PLAIN, "head_dim": 16}),
+    "safeailab-llama-bin": Fixture("safeailab", "gqa", (), ("aux-layers-absent",), {**PLAIN, "head_dim": 16}),
+    "specdrift-gpt-oss": Fixture(
+        "specforge", "gqa", (), ("aux-layers-absent", "fault-old-specforge-rope-theta"), NORM31
+    ),
+    "specforge-full-vocabulary": Fixture(
+        "specforge", "gqa", (), ("aux-layers-absent", "fault-old-specforge-rope-theta"),
+        {"target_ids": None, "draft_vocab_size": 160},
+    ),
+    "specforge-gpt-oss": Fixture("specforge", "gqa", (2, 18, 34), (), PLAIN),
+    "specforge-peagle": Fixture(
+        "specforge-peagle", "parallel", (), ("aux-layers-absent", "mask-token"), {"num_layers": 4, "target_ids": None}
+    ),
+    "specforge-qwen3-eagle3.1": Fixture(
+        "specforge", "gqa", (),
+        ("aux-layers-absent", "fault-old-specforge-rope-theta", "fault-specforge-norm-output"),
+        {"fusion_norm": FusionNorm.PER_STATE},
+    ),
+    "speculators-0.1-llama4": Fixture(
+        "speculators", "gqa", (), ("aux-convention-unknown",), {"residual": Residual.RAW, "target_family": "llama4"}
+    ),
+    "speculators-0.9-llama": Fixture("speculators", "gqa", (2, 4, 5), (), {**PLAIN, "own_embedding": True}),
+    "speculators-gpt-oss-redhat": Fixture(
+        "speculators", "gqa", (2, 12, 21), (), {"fusion_norm": FusionNorm.WHOLE, "residual": Residual.NORMED}
+    ),
+    "speculators-peagle": Fixture(
+        "speculators", "parallel", (2, 4, 5), (), {"num_layers": 2, "own_embedding": True, "parallel_drafting": True}
+    ),
+    "torchspec-kimi-k25-mla": Fixture(
+        "torchspec", "mla kimi", (2, 30, 58), (), {**PLAIN, "max_position_embeddings": None, "target_ids": None}
+    ),
+    "torchspec-kimi-k26-eagle3.1-mla-vllm": Fixture("torchspec-vllm", "mla kimi", (2, 30, 58), (), NORM31),
+    "vllm-native-qwen3": Fixture("vllm", "qk", (2, 18, 33), (), {"qk_norm": True, "num_aux_states": 3}),
+}  # fmt: skip
+"""Folder -> what it is. Layers follow from each producer's own rule, applied to the ids in its config."""
+
+REFUSED: Mapping[str, str] = {
+    "refuse-dflash": "is-dflash",
+    "refuse-eagle1": "is-eagle-1",
+    "refuse-gguf": "gguf-unsupported",
+    "refuse-lora": "is-lora",
+    "refuse-medusa": "is-medusa",
+    "refuse-mtp": "is-mtp",
+    "refuse-small-model": "is-target",
+    "refuse-target": "is-target",
+    "refuse-torchspec-low-rank": "is-low-rank",
+    "refuse-torchspec-moe": "is-moe-drafter",
+}
+"""Folder that holds no EAGLE-3 drafter -> the code that says what it is instead."""
+
+
+def reading(folder: str, **said: Any) -> Read:
+    """The reading of a fixture with what the user says about it."""
+    return read(open_folder(FIXTURES / folder), Given(**said))
+
+
+def test_every_fixture_is_judged():
+    folders = {path.name for path in FIXTURES.iterdir() if not path.name.startswith("target-")}
+    assert folders == SEEN.keys() | REFUSED.keys()
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_a_fixture_is_recognised_as_its_producer_s(folder):
+    assert reading(folder).dialect.name == SEEN[folder].dialect
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_a_recognition_tells_what_it_stands_on(folder):
+    assert len(reading(folder).recognition.evidence) > 0
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_a_fixture_is_a_drafter_of_its_kind(folder):
+    assert kind_of(reading(folder).drafter.spec) == SEEN[folder].kind
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_the_layers_of_a_fixture_are_boundaries_or_asked_for(folder):
+    assert reading(folder).drafter.spec.aux_layers == SEEN[folder].layers
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_the_findings_of_a_fixture(folder):
+    assert sorted(finding.code for finding in reading(folder).findings) == list(SEEN[folder].findings)
+
+
+@pytest.mark.parametrize(
+    ("folder", "fact", "value"),
+    [
+        pytest.param(folder, fact, value, id=f"{folder}-{fact}")
+        for folder, seen in SEEN.items()
+        for fact, value in seen.facts.items()
+    ],
+)
+def test_a_fact_of_a_fixture(folder, fact, value):
+    assert getattr(reading(folder).drafter.spec, fact) == value
+
+
+@pytest.mark.parametrize("folder", SEEN)
+def test_every_fact_of_a_fixture_has_an_origin(folder):
+    assert [name for name, _, origin in reading(folder).drafter.facts() if not origin] == []
+
+
+@pytest.mark.parametrize(("folder", "code"), REFUSED.items())
+def test_what_is_no_drafter_is_refused_by_its_name(folder, code):
+    with pytest.raises(Refusal) as caught:
+        reading(folder)
+    assert [finding.code for finding in caught.value.findings] == [code]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said", "layers"),
+    [
+        ("angelslim-qwen3", {"aux_layers": "default", "facts": {"target_layers": 36}}, (2, 18, 33)),
+        ("minimax-m3-like", {"aux_layers": (2, 30, 57)}, (2, 30, 57)),
+        ("nemo-llama", {"aux_layers": "default"}, (2, 4, 5)),
+        ("nvidia-gpt-oss-v3", {"target_facts": {"target_layers": 36}}, (24, 30, 36)),
+        ("nvidia-gpt-oss-v3", {"aux_convention": "boundary"}, (24, 30, 36)),
+        ("nvidia-gpt-oss-v3", {"aux_convention": "output-of"}, (25, 31, 37)),
+        ("safeailab-llama", {"aux_layers": "default", "facts": {"target_layers": 8}}, (2, 4, 5)),
+        ("speculators-0.1-llama4", {"aux_convention": "output-of"}, (2, 24, 45)),
+        ("speculators-0.1-llama4", {"aux_convention": "boundary"}, (1, 23, 44)),
+    ],
+)
+def test_the_layers_after_an_answer(folder, said, layers):
+    assert reading(folder, **said).drafter.spec.aux_layers == layers
+
+
+def test_the_target_s_depth_alone_does_not_decide_ids_that_were_copied_without_conversion():
+    # [1, 23, 44] is the output-of default of 48 blocks, in a format whose ids are boundaries.
+    outcome = reading("speculators-0.1-llama4", target_facts={"target_layers": 48})
+    assert "aux-convention-unknown" in {finding.code for finding in outcome.findings}
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("specforge-peagle", {"aux_layers": (2, 18, 33), "facts": {"mask_token_id": 7}}),
+        ("specforge-qwen3-eagle3.1", {"aux_layers": (2, 18, 33), "facts": {"feedback": Feedback.NORMED}}),
+        ("specforge-qwen3-eagle3.1", {"aux_layers": (2, 18, 33), "facts": {"feedback": Feedback.RAW}}),
+        ("modelopt-vllm-script", {"aux_layers": (2, 18, 33)}),
+        ("nemo-peagle", {"aux_layers": (2, 18, 33)}),
+        ("specdrift-gpt-oss", {"aux_layers": (2, 18, 33)}),
+    ],
+)
+def test_a_question_that_is_answered_is_asked_no_more(folder, said):
+    assert reading(folder, **said).drafter_or_refuse().spec.aux_layers == (2, 18, 33)
+
+
+def test_the_user_s_word_on_the_feedback_counts():
+    for said in Feedback:
+        outcome = reading("specforge-qwen3-eagle3.1", aux_layers=(2, 18, 33), facts={"feedback": said})
+        assert outcome.drafter.spec.feedback is said
+
+
+@pytest.mark.parametrize("said", [{}, {"aux_layers": (2, 4, 5)}, {"target_facts": {"target_layers": 8}}])
+def test_a_drafter_whose_norms_were_lost_is_refused_whatever_is_said(said):
+    with pytest.raises(Refusal) as caught:
+        reading("producer-speculators-0.9-converted-lost-norms", **said).drafter_or_refuse()
+    assert "flag-against-tensors" in {finding.code for finding in caught.value.report.of(Severity.ERROR)}
+
+
+def test_a_pickled_drafter_is_the_one_that_was_pickled():
+    plain, pickled = (reading(folder, aux_layers=(2, 4, 5)) for folder in ("safeailab-llama", "safeailab-llama-bin"))
+    assert pickled.drafter.spec == plain.drafter.spec
+    assert {role: pickled.checkpoint.read(tensor.name) for role, tensor in pickled.drafter.tensors.items()} == {
+        role: plain.checkpoint.read(tensor.name) for role, tensor in plain.drafter.tensors.items()
+    }
+
+
+@pytest.mark.parametrize("folder", ["modelopt-hf-llama", "nemo-llama", "modelopt-vllm-script", "nemo-peagle"])
+def test_a_vocabulary_in_frequency_order_is_kept_in_it(folder):
+    ids = reading(folder).drafter.spec.target_ids
+    assert list(ids) != sorted(ids)
+
+
+@pytest.mark.parametrize("folder", ["speculators-0.9-llama", "specforge-gpt-oss", "safeailab-llama", "nemo-llama"])
+def test_the_map_of_a_fixture_marks_the_tokens_of_its_mask(folder):
+    outcome = reading(folder)
+    spec = outcome.drafter.spec
+    stored = outcome.checkpoint.read("t2d")
+    assert mask_from_target_ids(spec.target_ids, spec.vocab_size) == stored
