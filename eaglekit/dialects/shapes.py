@@ -13,7 +13,7 @@ from eaglekit.drafter.sizes import expected_shape, roles_of, shape_in_symbols, s
 from eaglekit.report import Finding
 
 STORED_WHEN_KNOWN = frozenset({Part.DRAFT_TO_TARGET, Part.TARGET_MASK})
-"""Parts that repeat what the spec holds: neither missing nor superfluous is a matter of shape."""
+"""Parts that repeat what the spec holds: they are neither missing nor superfluous, but have their shape and dtype."""
 
 
 def check_world(spec: Spec, bound: Bound, name_of: Callable[[Role], str]) -> list[Finding]:
@@ -44,9 +44,11 @@ def check_world(spec: Spec, bound: Bound, name_of: Callable[[Role], str]) -> lis
     ]
     for role in sorted(expected & stored.keys()):
         findings += _check_tensor(role, stored[role], spec)
-    for role, tensor in sorted(bound.tensors.items()):
-        if role.part in STORED_WHEN_KNOWN and tensor.dtype != PARTS[role.part].kind.value:
-            findings.append(_wrong_dtype(role, tensor, PARTS[role.part].kind.value))
+    for role in sorted(bound.tensors.keys() - stored.keys()):
+        tensor, dtype = bound.tensors[role], PARTS[role.part].kind.value
+        findings += _check_tensor(role, tensor, spec)
+        if tensor.dtype != dtype:
+            findings.append(_wrong_dtype(role, tensor, dtype))
     return findings + _mixed_dtypes(stored, spec)
 
 

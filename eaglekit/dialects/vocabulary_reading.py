@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.binding import Bound
@@ -28,45 +29,61 @@ def read_vocabulary(
     Settles `draft_vocab_size` and `vocab_size` in `facts` where the other tensors left them open.
     """
     table = bound.tensors.get(Role(Part.DRAFT_TO_TARGET))
-    mask = bound.tensors.get(Role(Part.TARGET_MASK))
+    mask = _mask(checkpoint, bound)
     if "draft_vocab_size" not in facts and "vocab_size" in facts:
         facts["draft_vocab_size"] = Known(facts["vocab_size"].value, Origin("rule", "no head: the target's is used"))
     if "vocab_size" not in facts:
         return None, []  # asked for with the other sizes
     drafted, full = facts["draft_vocab_size"].value, facts["vocab_size"].value
     if table is not None and table.dtype == "I64" and table.shape == (drafted,):
-        return _from_table(checkpoint, table.name, mask.name if mask else None, drafted, full, facts)
+        return _from_table(checkpoint, table.name, mask, drafted, full, facts)
     if drafted == full:
-        return Known(None, Origin("derived", "as many draft ids as target ids, no map")), []
+        return Known(None, Origin("derived", "as many draft ids as target ids, no map")), _against(mask, None, drafted)
     if drafted > full:
         return None, [_too_many(drafted, full)]
     if not facts["own_head"].value:
         return None, [_no_head(drafted, full)]
-    if mask is not None and mask.dtype == "BOOL" and dialect.map_order == "ascending":
-        marked = checkpoint.read(mask.name)
-        findings = check_mask(marked, None, drafted, place=mask.name)
-        ids = tuple(token for token, byte in enumerate(marked) if byte)
-        return Known(ids, Origin("derived", f"{mask.name}: this producer's vocabulary ascends")), findings
+    if mask is not None and dialect.map_order == "ascending":
+        ids = tuple(token for token, byte in enumerate(mask.marked) if byte)
+        origin = Origin("derived", f"{mask.name}: this producer's vocabulary ascends")
+        return Known(ids, origin), _against(mask, None, drafted)
     if facts.get("map") is not None and facts["map"].value == "first":
-        return Known(tuple(range(drafted)), Origin("given", "--set map=first")), []
+        first = tuple(range(drafted))
+        return Known(first, Origin("given", "--set map=first")), _against(mask, first, drafted)
     if table is not None:
         return None, []  # a wrong dtype or length is told by the shape check
     return None, [_no_map(drafted, full, masked=mask is not None)]
 
 
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A stored mask: its name, and one byte for each target token."""
+
+    name: str
+    marked: bytes
+
+
+def _mask(checkpoint: Checkpoint, bound: Bound) -> Mask | None:
+    tensor = bound.tensors.get(Role(Part.TARGET_MASK))
+    return Mask(tensor.name, checkpoint.read(tensor.name)) if tensor is not None and tensor.dtype == "BOOL" else None
+
+
+def _against(mask: Mask | None, ids: Sequence[int] | None, drafted: int) -> list[Finding]:
+    """What is wrong between the mask, where there is one, and the map."""
+    return check_mask(mask.marked, ids, drafted, place=mask.name) if mask is not None else []
+
+
 def _from_table(
-    checkpoint: Checkpoint, table: str, mask: str | None, drafted: int, full: int, facts: dict[str, Known]
+    checkpoint: Checkpoint, table: str, mask: Mask | None, drafted: int, full: int, facts: dict[str, Known]
 ) -> tuple[Known | None, list[Finding]]:
     stored = int64s(checkpoint.read(table))
-    marked = checkpoint.read(mask) if mask is not None else None
     meant = facts["map"].value if "map" in facts else None
     if meant == "absolute":
         ids, origin = tuple(stored), Origin("given", "--set map=absolute")
     else:
         ids, origin = target_ids_from_offsets(stored), Origin("read", f"{table}, offsets")
     findings = check_target_ids(ids, full, place=table)
-    fits_mask = marked is None or not check_mask(marked, stored, drafted, place=mask or "")
-    if findings and meant is None and fits_mask and looks_absolute(stored, full):
+    if findings and meant is None and not _against(mask, stored, drafted) and looks_absolute(stored, full):
         findings = [
             Finding(
                 "map-absolute",
@@ -77,12 +94,12 @@ def _from_table(
                 hint="if it holds token ids, say --set map=absolute: it is re-encoded as offsets",
             )
         ]
-    if not findings and not any(stored) and drafted < full and marked is None and meant is None:
+    if not findings and not any(stored) and drafted < full and mask is None and meant is None:
         findings.append(_zeros(table, drafted, full))
     if meant == "first" and any(stored):
         findings.append(_not_first(table, stored))
-    if marked is not None and not findings:
-        findings += check_mask(marked, ids, drafted, place=mask or "")
+    if not findings:
+        findings += _against(mask, ids, drafted)
     if not findings and drafted == full and ids == tuple(range(full)):
         return Known(None, Origin("derived", f"{table} is the identity over the full vocabulary")), []
     return Known(ids, origin), findings

@@ -21,7 +21,8 @@ from eaglekit.drafter.vocabulary import ascending_order
 from eaglekit.engines.evaluate import reading_for
 from eaglekit.engines.findings import as_findings
 from eaglekit.engines.inspection import engine_table
-from eaglekit.engines.model import Artefact, Verdict
+from eaglekit.engines.model import Artefact, Request, Verdict
+from eaglekit.engines.tables import ENGINES
 from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
 from eaglekit.plan.options import Options
@@ -146,6 +147,9 @@ def _step(
             )
         why = "sorted with the head's rows" if order is not None else "made from the map, as offsets"
         return TensorStep(name, str(role), "I64", (spec.draft_vocab_size,), "map", "offsets", (), why)
+    mask = drafter.tensors.get(role) if role.part is Part.TARGET_MASK and spec.target_ids is not None else None
+    if mask is not None:
+        return TensorStep(name, str(role), mask.dtype, mask.shape, "source", mask.name, (), "marks the map's tokens")
     if role.part is Part.TARGET_MASK:
         return TensorStep(name, str(role), "BOOL", (spec.vocab_size,), "map", "mask", (), "this layout stores a mask")
     origin, tensor = "source", drafter.tensors.get(role)
@@ -220,10 +224,19 @@ def _report(read: Read, spec: Spec, findings: list[Finding], artefact: Artefact,
             Fact("dialect", read.dialect.name, "; ".join(read.recognition.evidence)),
             Fact("to", options.to),
             *(Fact(name, value, origin) for name, value, origin in drafter.facts()),
+            *_serving(artefact),
         ),
         findings=tuple(dict.fromkeys(findings)),
         tables=(engine_table(artefact, "What engines will make of it"),),
     )
+
+
+def _serving(artefact: Artefact) -> Iterable[Fact]:
+    """How to start each engine whose newest version reads what is written, where that takes a word."""
+    for engine in ENGINES.values():
+        newest = reading_for(artefact, Request(engine.name, None))
+        if engine.hint and newest.verdict is Verdict.READS:
+            yield Fact(f"serve with {engine.title}", engine.hint, f"rule: {engine.releases[-1].source}")
 
 
 def _left(read: Read, drafter: Drafter, steps: list[TensorStep]) -> Iterable[Left]:
@@ -231,22 +244,24 @@ def _left(read: Read, drafter: Drafter, steps: list[TensorStep]) -> Iterable[Lef
     for name, why in read.dropped_tensors:
         yield Left("tensor", name, why)
     told = {name for name, _ in read.dropped_tensors}
-    for tensor in read.checkpoint.tensors.values():
-        if tensor.name in used or tensor.name in told:
+    roles = {tensor.name: role for role, tensor in drafter.tensors.items()}
+    written = {step.role for step in steps}
+    for name in read.checkpoint.tensors:
+        role = roles.get(name)
+        if name in used or name in told or (role is not None and str(role) in written):
             continue
-        yield Left("tensor", tensor.name, _why_left(tensor, drafter))
+        yield Left("tensor", name, _why_left(role))
     for key, why in read.dropped_keys:
         yield Left("key", key, why)
 
 
-def _why_left(tensor: Tensor, drafter: Drafter) -> str:
-    role = next((role for role, bound in drafter.tensors.items() if bound.name == tensor.name), None)
+def _why_left(role: Role | None) -> str:
     reasons = {
-        Part.DRAFT_TO_TARGET: "encoded anew, or the identity at full vocabulary, which vLLM >= 0.30 rejects",
+        Part.DRAFT_TO_TARGET: "now the identity over the full vocabulary, which vLLM >= 0.30 rejects",
         Part.TARGET_MASK: "no reader of this layout uses it; it follows from d2t",
         Part.EMBEDDING: "the target's embedding is shared",
     }
-    return reasons.get(role.part, "not part of this layout") if role is not None else "a second name of the same bytes"
+    return "a second name of the same bytes" if role is None else reasons.get(role.part, "not part of this layout")
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[Change]:
