@@ -124,3 +124,6 @@ def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_j
     if not as_json:
         files = len(applied.files)
         say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)   check: eaglekit inspect {dst}")
+        for fact in report.facts:
+            if fact.name.startswith("serve with"):
+                say(f"{fact.name}: {fact.value}")
