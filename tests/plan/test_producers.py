@@ -1,0 +1,84 @@
+"""What real producers wrote, converted to the portable layout and back to its own: the same tensors and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eaglekit.checkpoint.opening import open_folder
+from eaglekit.dialects.given import Given
+from eaglekit.dialects.reading import read
+from eaglekit.dialects.target_checks import given_with
+from tests.dialects.folders import differences
+from tests.plan.converting import converted, refused, target_in, tensors_of
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
+TARGET = FIXTURES / "target-llama"
+
+
+@dataclass(frozen=True)
+class Producer:
+    """A producer's dialect, and what must be said to go through the portable one."""
+
+    dialect: str
+    first: Mapping[str, Any] = field(default_factory=dict)
+    """What the source does not say."""
+    second: Mapping[str, Any] = field(default_factory=dict)
+    """What the portable layout has no place for."""
+
+
+TOKENS = {"facts": {"speculative_tokens": 3, "target_name": "example/target-llama"}}
+PRODUCERS: Mapping[str, Producer] = {
+    "producer-speculators-0.9-saved": Producer("speculators", second=TOKENS),
+    "producer-speculators-0.9-saved-eagle3.1": Producer("speculators", second=TOKENS),
+    "producer-speculators-0.9-converted": Producer("speculators", {"aux_layers": "default"}, TOKENS),
+    "producer-modelopt-0.47-hf": Producer("modelopt"),
+}
+
+
+@pytest.fixture(params=PRODUCERS)
+def there_and_back(request, tmp_path):
+    """The name of a fixture, the folder after the way there, and the one after the way back."""
+    name: str = request.param
+    producer = PRODUCERS[name]
+    portable = converted(FIXTURES / name, tmp_path / "portable", given=Given(**producer.first), target=TARGET)
+    back = converted(portable, tmp_path / "back", given=Given(**producer.second), target=TARGET, to=producer.dialect)
+    return name, portable, back
+
+
+def test_the_tensors_come_back_under_their_names_with_their_bytes(there_and_back):
+    name, _, back = there_and_back
+    assert tensors_of(back) == tensors_of(FIXTURES / name)
+
+
+def test_the_portable_folder_holds_the_same_bytes(there_and_back):
+    name, portable, _ = there_and_back
+    before, after = tensors_of(FIXTURES / name), tensors_of(portable)
+    # The mask repeats the map; not every producer stores one.
+    assert {key: stored for key, stored in after.items() if key != "t2d"} == {
+        key: stored for key, stored in before.items() if key != "t2d"
+    }
+
+
+def test_the_meaning_comes_back(there_and_back):
+    name, _, back = there_and_back
+    said = Given(**{**PRODUCERS[name].first, **PRODUCERS[name].second})
+    beside = given_with(said, target_in(TARGET))
+    first, second = (read(open_folder(folder), beside).drafter_or_refuse().spec for folder in (FIXTURES / name, back))
+    assert differences(first, second) == {}
+
+
+def test_the_way_back_is_recognised_as_the_producer_s(there_and_back):
+    name, _, back = there_and_back
+    assert read(open_folder(back)).dialect.name == PRODUCERS[name].dialect
+
+
+def test_lost_norms_are_refused(tmp_path):
+    name = "producer-speculators-0.9-converted-lost-norms"
+    found = refused(lambda: converted(FIXTURES / name, tmp_path / "out", given=Given(aux_layers=(2, 4, 5))))
+    assert "flag-against-tensors" in found
+    assert list(tmp_path.iterdir()) == []
