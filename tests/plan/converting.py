@@ -46,9 +46,7 @@ def converted(
 def applied(plan: Plan, source: Path, destination: Path, *, target: Path | None = None) -> Applied:
     """A plan carried out."""
     beside = target_in(target)
-    return apply(
-        plan, destination, source=open_folder(source), target=beside.library if beside else None, wishes=FAST
-    )
+    return apply(plan, destination, source=open_folder(source), target=beside.library if beside else None, wishes=FAST)
 
 
 def target_in(folder: Path | None) -> Target | None:
