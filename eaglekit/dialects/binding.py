@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eaglekit.checkpoint import Checkpoint, Tensor
+from eaglekit.dialects.clues import strip
 from eaglekit.dialects.dialect import Dialect
 from eaglekit.dialects.rows import LATENT_TWINS
 from eaglekit.drafter.parts import Part, Role
@@ -55,13 +56,6 @@ def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) 
         bound.tensors = {_latent(role): tensor for role, tensor in bound.tensors.items()}
     bound.findings += [_unknown(tensor, dialect) for tensor in unmatched]
     return bound
-
-
-def strip(name: str, prefixes: tuple[str, ...]) -> str:
-    """The name without the prefixes of training wrappers."""
-    for prefix in prefixes:
-        name = name.removeprefix(prefix)
-    return name
 
 
 def match(name: str, dialect: Dialect) -> Role | None:

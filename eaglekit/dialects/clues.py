@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
@@ -27,29 +27,36 @@ def at(config: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def _has_tensor(checkpoint: Checkpoint, pattern: str) -> bool:
-    expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-    return any(expression.fullmatch(name) for name in checkpoint.tensors)
+def strip(name: str, prefixes: Sequence[str]) -> str:
+    """The name without the prefixes of training wrappers, in whatever order they were put around it."""
+    while (prefix := next((p for p in prefixes if name.startswith(p)), None)) is not None:
+        name = name.removeprefix(prefix)
+    return name
 
 
-def _has_value(checkpoint: Checkpoint, clue: Clue) -> bool:
+def _has_tensor(checkpoint: Checkpoint, clue: Clue, strips: Sequence[str]) -> bool:
+    expression = re.compile(".*".join(map(re.escape, clue.subject.split("*"))))
+    return any(expression.fullmatch(strip(name, strips)) for name in checkpoint.tensors)
+
+
+def _has_value(checkpoint: Checkpoint, clue: Clue, strips: Sequence[str]) -> bool:
     value = at(checkpoint.config, clue.subject)
     if isinstance(value, list):
         value = value[0] if value else None
     return not isinstance(value, (dict, list)) and value in clue.values
 
 
-_CHECKS: Mapping[str, Callable[[Checkpoint, Clue], bool]] = {
-    "key": lambda checkpoint, clue: at(checkpoint.config, clue.subject) not in (ABSENT, None),
-    "no key": lambda checkpoint, clue: at(checkpoint.config, clue.subject) in (ABSENT, None),
+_CHECKS: Mapping[str, Callable[[Checkpoint, Clue, Sequence[str]], bool]] = {
+    "key": lambda checkpoint, clue, strips: at(checkpoint.config, clue.subject) not in (ABSENT, None),
+    "no key": lambda checkpoint, clue, strips: at(checkpoint.config, clue.subject) in (ABSENT, None),
     "value": _has_value,
-    "tensor": lambda checkpoint, clue: _has_tensor(checkpoint, clue.subject),
-    "no tensor": lambda checkpoint, clue: not _has_tensor(checkpoint, clue.subject),
-    "metadata": lambda checkpoint, clue: clue.subject in checkpoint.metadata,
-    "file": lambda checkpoint, clue: clue.subject in checkpoint.weight_files,
+    "tensor": _has_tensor,
+    "no tensor": lambda checkpoint, clue, strips: not _has_tensor(checkpoint, clue, strips),
+    "metadata": lambda checkpoint, clue, strips: clue.subject in checkpoint.metadata,
+    "file": lambda checkpoint, clue, strips: clue.subject in checkpoint.weight_files,
 }
 
 
-def holds(clue: Clue, checkpoint: Checkpoint) -> bool:
-    """Whether the checkpoint shows what the clue looks for."""
-    return _CHECKS[clue.kind](checkpoint, clue)
+def holds(clue: Clue, checkpoint: Checkpoint, *, strips: Sequence[str] = ()) -> bool:
+    """Whether the checkpoint shows what the clue looks for, its tensor names without the prefixes in `strips`."""
+    return _CHECKS[clue.kind](checkpoint, clue, strips)

@@ -108,11 +108,13 @@ def named(name: str) -> Recognition:
 
 def _fits(dialect: Dialect, checkpoint: Checkpoint) -> bool:
     # Our mark is stronger than any sign: a drafter without captured states has no id list, for one.
-    return holds(ours(dialect.name), checkpoint) or all(holds(clue, checkpoint) for clue in dialect.needs)
+    seen = (holds(clue, checkpoint, strips=dialect.strips) for clue in dialect.needs)
+    return holds(ours(dialect.name), checkpoint) or all(seen)
 
 
 def _score(dialect: Dialect, checkpoint: Checkpoint) -> Recognition:
-    seen: list[Clue] = [clue for clue in (*dialect.needs, *dialect.supports) if holds(clue, checkpoint)]
+    clues = (*dialect.needs, *dialect.supports)
+    seen: list[Clue] = [clue for clue in clues if holds(clue, checkpoint, strips=dialect.strips)]
     # What is absent is only a condition: it may rule a dialect out, it is no evidence worth telling.
     told = tuple(str(clue) for clue in seen if not clue.kind.startswith("no "))
     return Recognition(dialect, told, sum(clue.weight for clue in seen))
