@@ -34,15 +34,27 @@ def reading_for(artefact: Artefact, request: Request) -> Reading:
 
     Raises `Refusal` when the engine or its version is not known.
     """
+    return select(readings(artefact, [request.engine]), request)
+
+
+def select(found: Iterable[Reading], request: Request) -> Reading:
+    """The reading among `found` that is about the requested engine and version.
+
+    Raises `Refusal` when the engine or its version is not known.
+    """
     engine = known_engine(request.engine)
     version = engine.versions[-1] if request.version is None else known_version(engine, request.version)
-    spans = _of(engine, artefact, name_all(artefact.tensors, artefact.spec))
-    return next(reading for reading in spans if version in reading.span)
+    return next(reading for reading in found if reading.engine == engine.name and version in reading.span)
 
 
 def _of(engine: Engine, artefact: Artefact, stored: Stored) -> list[Reading]:
     versions = engine.versions
-    outcomes = [(version, outcome(engine, version, artefact, stored)) for version in versions]
+    turns = engine.turns()
+    outcomes: list[tuple[Version, Outcome]] = []
+    for version in versions:
+        # Between two turns every row holds or does not hold as before, and so does every effect.
+        same = outcomes and version not in turns
+        outcomes.append((version, outcomes[-1][1] if same else outcome(engine, version, artefact, stored)))
     runs = [[version for version, _ in run] for _, run in groupby(outcomes, key=lambda pair: pair[1])]
     results = [result for result, _ in groupby(found for _, found in outcomes)]
     made = []

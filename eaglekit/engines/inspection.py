@@ -12,7 +12,7 @@ from eaglekit.dialects.reading import Read, read
 from eaglekit.dialects.target import Target
 from eaglekit.dialects.target_checks import fit
 from eaglekit.engines.evaluate import readings
-from eaglekit.engines.model import Artefact
+from eaglekit.engines.model import Artefact, Reading
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
 
 
@@ -37,14 +37,14 @@ def inspect(checkpoint: Checkpoint, given: Given, target: Target | None = None) 
     if outcome.drafter is not None and spec is not None:
         facts += [Fact(name, value, origin) for name, value, origin in outcome.drafter.facts()]
         artefact = Artefact(checkpoint.config, checkpoint.tensors, spec)
-        tables.insert(0, engine_table(artefact))
+        tables.insert(0, engine_table(readings(artefact)))
     tables.append(
         Table("dropped-keys", "Config keys that say nothing about the function", ("key", "why"), outcome.dropped_keys)
     )
     return replace(base, facts=tuple(facts), findings=tuple(dict.fromkeys(findings)), tables=tuple(tables))
 
 
-def engine_table(artefact: Artefact, title: str = "What engines make of it as it is") -> Table:
+def engine_table(found: Iterable[Reading], title: str = "What engines make of it as it is") -> Table:
     """A row for every engine and run of versions: verdict, and the reasons."""
     rows = tuple(
         (
@@ -53,7 +53,7 @@ def engine_table(artefact: Artefact, title: str = "What engines make of it as it
             reading.verdict.value,
             "\n".join([*(effect.text for effect in reading.effects), *(f"not known: {u}" for u in reading.unknown)]),
         )
-        for reading in readings(artefact)
+        for reading in found
     )
     return Table("engines", title, ("engine", "versions", "verdict", "because"), rows)
 

@@ -179,6 +179,13 @@ class Engine:
         """The known versions, oldest first."""
         return tuple(release.version for release in self.releases)
 
+    def turns(self) -> frozenset[Version]:
+        """The known versions at which some row begins or ends to hold."""
+        bounds = {bound for row in self.rows for bound in (row.span.since, row.span.until) if bound is not None}
+        # A bound between two known versions turns at the next known one.
+        firsts = (next((version for version in self.versions if version >= bound), None) for bound in bounds)
+        return frozenset(version for version in firsts if version is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:

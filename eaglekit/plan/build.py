@@ -18,10 +18,10 @@ from eaglekit.drafter import Drafter, Spec
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.drafter.sizes import expected_shape
 from eaglekit.drafter.vocabulary import ascending_order
-from eaglekit.engines.evaluate import reading_for
+from eaglekit.engines.evaluate import readings, select
 from eaglekit.engines.findings import as_findings
 from eaglekit.engines.inspection import engine_table
-from eaglekit.engines.model import Artefact, Request, Verdict
+from eaglekit.engines.model import Artefact, Reading, Request, Verdict
 from eaglekit.engines.tables import ENGINES
 from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
@@ -64,8 +64,9 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
     artefact = Artefact(layout.config, {s.name: _planned(s) for s in steps}, spec)
-    findings += _for_engines(artefact, options)
-    report = _report(read, spec, findings, artefact, options)
+    found = readings(artefact)
+    findings += _for_engines(found, options)
+    report = _report(read, spec, findings, found, options)
     if not report.ok:
         raise Refusal(report=report)
     copied, left_files = sort_files(read.checkpoint)
@@ -205,17 +206,17 @@ def shard(steps: Iterable[TensorStep], limit_bytes: int | None) -> dict[str, tup
     return {f"model-{n:05d}-of-{total:05d}.safetensors": tuple(g) for n, g in enumerate(groups, 1)}
 
 
-def _for_engines(artefact: Artefact, options: Options) -> list[Finding]:
+def _for_engines(found: list[Reading], options: Options) -> list[Finding]:
     severity = Severity.WARNING if options.allow_degraded else Severity.ERROR
     findings: list[Finding] = []
     for request in options.requests:
-        reading = reading_for(artefact, request)
+        reading = select(found, request)
         bad = reading.verdict in (Verdict.MISREADS, Verdict.REJECTS)
         findings += as_findings([reading], severity=severity if bad else Severity.NOTE)
     return findings
 
 
-def _report(read: Read, spec: Spec, findings: list[Finding], artefact: Artefact, options: Options) -> Report:
+def _report(read: Read, spec: Spec, findings: list[Finding], found: list[Reading], options: Options) -> Report:
     drafter = Drafter(spec, {}, read.drafter.origins if read.drafter else {})
     return Report(
         command="convert",
@@ -224,17 +225,17 @@ def _report(read: Read, spec: Spec, findings: list[Finding], artefact: Artefact,
             Fact("dialect", read.dialect.name, "; ".join(read.recognition.evidence)),
             Fact("to", options.to),
             *(Fact(name, value, origin) for name, value, origin in drafter.facts()),
-            *_serving(artefact),
+            *_serving(found),
         ),
         findings=tuple(dict.fromkeys(findings)),
-        tables=(engine_table(artefact, "What engines will make of it"),),
+        tables=(engine_table(found, "What engines will make of it"),),
     )
 
 
-def _serving(artefact: Artefact) -> Iterable[Fact]:
+def _serving(found: list[Reading]) -> Iterable[Fact]:
     """How to start each engine whose newest version reads what is written, where that takes a word."""
     for engine in ENGINES.values():
-        newest = reading_for(artefact, Request(engine.name, None))
+        newest = select(found, Request(engine.name, None))
         if engine.hint and newest.verdict is Verdict.READS:
             yield Fact(f"serve with {engine.title}", engine.hint, f"rule: {engine.releases[-1].source}")
 
