@@ -14,8 +14,10 @@ from eaglekit.checkpoint.disk_errors import unreadable, writing_to
 from eaglekit.checkpoint.json_document import read_object
 from eaglekit.checkpoint.lookup import Library
 from eaglekit.plan.apply import changed
+from eaglekit.plan.checking import NEW_PLAN, check
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
 from eaglekit.report import Finding, Refusal, Report
+from eaglekit.report.codes import CODES
 from eaglekit.report.json_text import dumps
 from eaglekit.report.schemas import problems
 
@@ -33,8 +35,8 @@ def save(
 
     The file appears whole or not at all. Raises `Refusal` when it exists or cannot be written.
     """
-    needed = ["config.json", *source.weight_files, *plan.copied]
-    plan = replace(plan, source=replace(plan.source, digests=digests(source.source, needed, progress)))
+    read_files = needed(plan, source)
+    plan = replace(plan, source=replace(plan.source, digests=digests(source.source, read_files, progress)))
     if plan.target is not None and target is not None:
         plan = replace(
             plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress))
@@ -69,24 +71,37 @@ def load(file: Path) -> Plan:
     except OSError as error:
         raise Refusal(unreadable(str(file), error)) from error
     document = read_object(data, str(file), limit_bytes=PLAN_LIMIT)
-    found = problems(document, "plan")
+    found = problems(document, "plan") or problems(document["report"], "report")
     if found:
         raise Refusal(*(_invalid(file, text) for text in found[:5]))
+    if any(len({tuple(row) for row in rows}) > 1 for rows in document["report"]["tables"].values()):
+        raise Refusal(_invalid(file, "a table of its report has rows with different columns"))
+    unknown = {finding["code"] for finding in document["report"]["findings"]} - CODES.keys()
+    if unknown:
+        raise Refusal(
+            _invalid(file, f"it tells findings that this eaglekit does not know: {', '.join(sorted(unknown))}")
+        )
     return _from_json(document)
 
 
 def verify(plan: Plan, source: Checkpoint, target: Library | None, *, progress: Progress | None = None) -> None:
     """Refuse unless every byte the plan will read is what it was when the plan was made."""
-    findings = _compare(plan.source, source.source, progress)
+    findings = _compare(plan.source, source.source, needed(plan, source), progress)
     if source.content_digest() != plan.source.content and not findings:
         findings.append(changed("config or header"))
     if plan.target is not None:
         if target is None:
             raise AssertionError("a plan that copies from its target is verified beside it")
-        findings += _compare(plan.target, target.source, progress)
-    findings += _unknown_tensors(plan, source, target)
+        findings += _compare(plan.target, target.source, _shards(plan, target), progress)
+    if not findings:
+        findings = check(plan, source, target)
     if findings:
         raise Refusal(*findings)
+
+
+def needed(plan: Plan, source: Checkpoint) -> list[str]:
+    """The files of the source that a plan stands on."""
+    return ["config.json", *source.weight_files, *plan.copied]
 
 
 def digests(source: Source, files: list[str], progress: Progress | None) -> dict[str, str]:
@@ -104,47 +119,20 @@ def _digest(source: Source, file: str, progress: Progress | None) -> str:
     return digest.hexdigest()
 
 
-def _compare(place: Place, source: Source, progress: Progress | None) -> list[Finding]:
+def _compare(place: Place, source: Source, files: list[str], progress: Progress | None) -> list[Finding]:
+    """A finding for every file that is not there any more, has no digest in the plan, or has another one now."""
     present = source.files()
     return [
         changed(file)
-        for file, wanted in sorted(place.digests.items())
-        if file not in present or _digest(source, file, progress) != wanted
+        for file in sorted({*files, *place.digests})
+        if file not in present or _digest(source, file, progress) != place.digests.get(file)
     ]
-
-
-def _unknown_tensors(plan: Plan, source: Checkpoint, target: Library | None) -> list[Finding]:
-    """A plan edited by hand may name tensors that are not there, or are of another size than it claims."""
-    findings = []
-    for step in (step for steps in plan.files.values() for step in steps):
-        if step.origin == "map":
-            continue
-        names: Any = source.tensors if step.origin == "source" else (target.names if target is not None else {})
-        if step.tensor not in names:
-            findings.append(_mismatch(step, "no such tensor"))
-            continue
-        stored = source.tensors[step.tensor] if step.origin == "source" else target.tensor(step.tensor)  # type: ignore[union-attr]
-        same_shape = tuple(a for a in stored.shape if a != 1) == tuple(a for a in step.shape if a != 1)
-        cast = any(word.startswith("cast") for word in step.steps)
-        if not same_shape or (stored.dtype != step.dtype and not cast):
-            findings.append(_mismatch(step, f"{stored.dtype} {list(stored.shape)}"))
-    return findings
-
-
-def _mismatch(step: TensorStep, got: str) -> Finding:
-    return Finding(
-        "plan-invalid",
-        f"the plan's step for {step.name} does not fit {step.tensor} of the {step.origin}",
-        place=step.name,
-        got=got,
-        expected=f"{step.dtype} {list(step.shape)}",
-        hint="make a new plan: eaglekit convert SRC -o plan.json",
-    )
 
 
 def _shards(plan: Plan, target: Library) -> list[str]:
     names = {step.tensor for steps in plan.files.values() for step in steps if step.origin == "target"}
-    return sorted({target.names[name] for name in names})
+    # A name that the target does not have is told by `check`.
+    return sorted({target.names[name] for name in names if name in target.names})
 
 
 def _invalid(file: Path, why: str) -> Finding:
@@ -153,7 +141,7 @@ def _invalid(file: Path, why: str) -> Finding:
         f"{file} is no plan that can be applied: {why}",
         place=str(file),
         expected="a plan written by eaglekit convert -o",
-        hint="make a new plan: eaglekit convert SRC -o plan.json",
+        hint=NEW_PLAN,
     )
 
 

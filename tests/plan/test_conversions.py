@@ -21,10 +21,11 @@ from eaglekit.dialects.tables import DIALECTS
 from eaglekit.dialects.writing import as_written, write
 from eaglekit.drafter import Spec
 from eaglekit.drafter.parts import Part, Role
+from eaglekit.plan.checking import check
 from eaglekit.report.schemas import problems
 from tests.dialects.folders import content_of, contents, differences, files_of, folder_of
 from tests.dialects.strategies import fitted, specs
-from tests.plan.converting import converted, tensors_of
+from tests.plan.converting import converted, planned, tensors_of
 
 ONLY_SPECULATORS = ("target_architecture", "speculative_tokens")
 """Facts that no other dialect stores."""
@@ -145,3 +146,17 @@ def test_the_written_config_is_valid_and_one_more_key_makes_it_invalid(to, data)
         config = json.loads((done.result / "config.json").read_text())
         assert problems(config, f"config.{to}") == []
         assert problems({**config, "surprise": 1}, f"config.{to}") != []
+
+
+@pytest.mark.parametrize("to", WRITABLE)
+@settings(max_examples=25)
+@given(some.data())
+def test_a_plan_as_it_was_made_passes_the_check_of_edited_plans(to, data):
+    with conversion(data, to) as done:
+        more = {
+            "dtype": data.draw(some.sampled_from((None, "F32", "BF16"))),
+            "max_shard_bytes": data.draw(some.sampled_from((None, 100, 1000))),
+            "sort_vocabulary": data.draw(some.booleans()),
+        }
+        plan = planned(done.source, **{**done.options, **more})
+        assert check(plan, open_folder(done.source), None) == []

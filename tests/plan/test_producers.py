@@ -13,11 +13,15 @@ from eaglekit.checkpoint.opening import open_folder
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.target_checks import given_with
+from eaglekit.drafter import Feedback
+from eaglekit.drafter.parts import Part, Role
+from eaglekit.plan.checking import check
 from tests.dialects.folders import differences
-from tests.plan.converting import converted, refused, target_in, tensors_of
+from tests.plan.converting import converted, planned, refused, target_in, tensors_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "checkpoints"
 TARGET = FIXTURES / "target-llama"
+LOST = "producer-speculators-0.9-converted-lost-norms"
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,33 @@ def test_the_way_back_is_recognised_as_the_producer_s(there_and_back):
 
 
 def test_lost_norms_are_refused(tmp_path):
-    name = "producer-speculators-0.9-converted-lost-norms"
-    found = refused(lambda: converted(FIXTURES / name, tmp_path / "out", given=Given(aux_layers=(2, 4, 5))))
+    found = refused(lambda: converted(FIXTURES / LOST, tmp_path / "out", given=Given(aux_layers=(2, 4, 5))))
     assert "flag-against-tensors" in found
     assert list(tmp_path.iterdir()) == []
+
+
+DRAFTERS = sorted(
+    path.name for path in FIXTURES.iterdir() if not path.name.startswith(("target-", "refuse-")) and path.name != LOST
+)
+ANSWERS = Given(aux_layers=(2, 3, 5), facts={"feedback": Feedback.RAW, "mask_token_id": 7})
+"""Enough for every fixture; what a drafter has no use for is not asked."""
+REPEATS = (Part.DRAFT_TO_TARGET, Part.TARGET_MASK)
+
+
+@pytest.mark.parametrize("name", DRAFTERS)
+def test_every_drafter_becomes_a_vllm_folder_with_the_same_bytes(name, tmp_path):
+    result = converted(FIXTURES / name, tmp_path / "out", given=ANSWERS, to="vllm")
+    (before, source), (after, written) = (
+        (read(opened, given).drafter_or_refuse(), opened)
+        for opened, given in ((open_folder(FIXTURES / name), ANSWERS), (open_folder(result), None))
+    )
+    assert differences(before.spec, after.spec, ("speculative_tokens", "target_architecture")) == {}
+    for role in before.tensors.keys() - {Role(part) for part in REPEATS}:
+        one, two = before.tensors[role], after.tensors[role]
+        assert (one.dtype, source.read(one.name)) == (two.dtype, written.read(two.name)), role
+
+
+@pytest.mark.parametrize("name", DRAFTERS)
+def test_the_plan_of_every_drafter_passes_the_check_of_edited_plans(name):
+    plan = planned(FIXTURES / name, given=ANSWERS, to="vllm")
+    assert check(plan, open_folder(FIXTURES / name), None) == []
