@@ -98,7 +98,7 @@ def open_plan_target(plan: Plan, *, quiet: bool) -> Library | None:
     source = find_source(plan.target.label)
     hub = on_hub(source)
     if hub is None:
-        return open_library(source)
+        return open_library(source, partial=True)
     index = [name for name in source.files() if name.endswith(".index.json")]
     return open_library(download(hub, ["config.json", *index, *plan.target.digests], quiet=quiet), partial=True)
 

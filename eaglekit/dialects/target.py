@@ -75,8 +75,8 @@ class Target:
 
 def read_target(source: Source) -> Target:
     """The target in `source`. Only its config, its index and the headers of the shards that hold embedding and head
-    are read. Raises `Refusal` with everything that is wrong."""
-    library = open_library(source)
+    are read, and only those shards need to be there. Raises `Refusal` with everything that is wrong."""
+    library = open_library(source, partial=True)
     text, path = _text_config(library.config, source.label)
     findings: list[Finding] = []
     tied = _tied(library.config, text, path, findings)
@@ -186,6 +186,9 @@ def _find(
     for name in names:
         if name not in library.names:
             continue
+        if library.names[name] not in library.source.files():
+            findings.append(_not_here(library, name, what))
+            return None
         tensor = library.tensor(name)
         if tensor.dtype not in FLOATS:
             findings.append(_quantized(tensor, what))
@@ -210,6 +213,18 @@ def _find(
         )
     )
     return None
+
+
+def _not_here(library: Library, name: str, what: str) -> Finding:
+    file = library.names[name]
+    return Finding(
+        "shard-missing",
+        f"the target's {what} {name} is in {file}, and the folder has no such file",
+        place=library.source.label,
+        got="absent",
+        expected=file,
+        hint=f"download {file} too; the other shards of a target are not needed",
+    )
 
 
 def _quantized(tensor: Tensor, what: str) -> Finding:
