@@ -35,14 +35,14 @@ def read_vocabulary(
     if "vocab_size" not in facts:
         return None, []  # asked for with the other sizes
     drafted, full = facts["draft_vocab_size"].value, facts["vocab_size"].value
+    if drafted < full and not facts["own_head"].value:
+        return None, [_no_head(drafted, full)]
     if table is not None and table.dtype == "I64" and table.shape == (drafted,):
         return _from_table(checkpoint, table.name, mask, drafted, full, facts)
     if drafted == full:
         return Known(None, Origin("derived", "as many draft ids as target ids, no map")), _against(mask, None, drafted)
     if drafted > full:
         return None, [_too_many(drafted, full)]
-    if not facts["own_head"].value:
-        return None, [_no_head(drafted, full)]
     if mask is not None and dialect.map_order == "ascending":
         ids = tuple(token for token, byte in enumerate(mask.marked) if byte)
         origin = Origin("derived", f"{mask.name}: this producer's vocabulary ascends")
