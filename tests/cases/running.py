@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,3 +122,24 @@ def only(errors: Mapping[str, dict[str, str]], code: str) -> dict[str, str]:
     """The finding with `code`, which must be the only error."""
     assert list(errors) == [code]
     return errors[code]
+
+
+_WATCHED = """
+import os, sys
+log = open(sys.argv.pop(1), "w")
+sys.addaudithook(lambda event, words: event == "open" and isinstance(words[0], (str, bytes, os.PathLike))
+                 and print(os.fsdecode(words[0]), file=log, flush=True))
+from eaglekit.cli.main import main
+main()
+"""
+
+
+def files_opened(tmp_path: Path, folder: Path, *words: str | Path) -> set[str]:
+    """The files of `folder` that a run of the program opens; the run must succeed."""
+    log = tmp_path / "opened"
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCHED, log, *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    paths = {Path(line) for line in log.read_text().splitlines()}
+    return {path.name for path in paths if path.parent == folder}

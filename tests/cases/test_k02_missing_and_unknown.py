@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cases.builders import d0, norm
-from tests.cases.running import BOUNDARY, only, refused, target
+from tests.cases.running import BOUNDARY, convert, only, refused, target
 
 
 def test_k2a_a_missing_tensor_is_named_and_nothing_is_written(tmp_path):
@@ -16,9 +16,20 @@ def test_k2a_a_missing_tensor_is_named_and_nothing_is_written(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(set(d0().tensors) - {"d2t", "t2d", "lm_head.weight"}))
-def test_k2a_no_tensor_of_the_layer_may_be_missing(tmp_path, name):
-    errors = refused(tmp_path, d0().without(name), "--aux-layers", "2,4,5", "--target", target(tmp_path))
-    assert errors
+def test_k2a_no_tensor_of_the_network_may_be_missing(tmp_path, name):
+    errors = refused(tmp_path, d0().without(name), *BOUNDARY, "--target", target(tmp_path))
+    assert f"tensor {name} " in only(errors, "tensor-missing")["message"]
+
+
+def test_k2a_a_head_that_the_map_promises_may_not_be_missing(tmp_path):
+    errors = refused(tmp_path, d0().without("lm_head.weight"), *BOUNDARY, "--target", target(tmp_path))
+    assert "no head is stored" in only(errors, "head-missing")["message"]
+
+
+@pytest.mark.parametrize("name", ["d2t", "t2d"])
+def test_k2a_a_map_or_mask_that_follows_from_the_other_is_made_from_it(tmp_path, name):
+    written = convert(tmp_path, d0().without(name), *BOUNDARY, "--target", target(tmp_path))
+    assert written.tensors[name] == d0().tensors[name]
 
 
 def test_k2b_an_unknown_tensor_is_named_and_nothing_is_written(tmp_path):
