@@ -89,12 +89,15 @@ def _pair(role: Role, first: Checkpoint, a: Drafter, second: Checkpoint, b: Draf
     renamed = f"{one.name} is called {two.name}" if one.name != two.name else ""
     if _count(one) != _count(two):
         return Pair(role, one, two, "different", f"{list(one.shape)} against {list(two.shape)}")
+    if role.part is Part.HEAD and _ids(a.spec) != _ids(b.spec):
+        if _permuted(first, a, second, b):
+            dtypes = f", {one.dtype} against {two.dtype}" if one.dtype != two.dtype else ""
+            return Pair(role, one, two, "permuted", f"rows follow another order of the same vocabulary{dtypes}")
+        return Pair(role, one, two, "different", "its rows stand for other tokens")
     if one.dtype == two.dtype and _equal(first, one, second, two):
         return Pair(role, one, two, "same", renamed)
     if one.dtype != two.dtype and _is_cast(first, one, second, two):
         return Pair(role, one, two, "cast", f"{one.dtype} against {two.dtype}")
-    if role.part is Part.HEAD and _permuted(first, a, second, b):
-        return Pair(role, one, two, "permuted", "rows follow another order of the same vocabulary")
     return Pair(role, one, two, "different", _distance(first, one, second, two))
 
 
@@ -125,18 +128,27 @@ def _is_cast(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) ->
 
 
 def _permuted(first: Checkpoint, a: Drafter, second: Checkpoint, b: Drafter) -> bool:
-    """Whether the two heads hold the same row for every target token."""
+    """Whether the two heads hold the same row for every target token, or one the other's rounded to its dtype."""
     one, two = a.tensors[Role(Part.HEAD)], b.tensors[Role(Part.HEAD)]
-    rows, others = _ids(a.spec), _ids(b.spec)
-    if one.dtype != two.dtype or set(rows) != set(others) or one.strides is not None or two.strides is not None:
+    if set(_ids(a.spec)) != set(_ids(b.spec)) or one.strides is not None or two.strides is not None:
         return False
-    place = {target: row for row, target in enumerate(others)}
-    width = one.shape[1] * ITEM_BITS[one.dtype] // 8
-    return all(
-        first.source.read(one.file, one.start + row * width, one.start + (row + 1) * width)
-        == second.source.read(two.file, two.start + place[t] * width, two.start + (place[t] + 1) * width)
-        for row, t in enumerate(rows)
+    place = {target: row for row, target in enumerate(_ids(b.spec))}
+
+    def rows() -> Iterator[tuple[bytes, bytes]]:
+        for row, target in enumerate(_ids(a.spec)):
+            yield _row(first, one, row), _row(second, two, place[target])
+
+    if one.dtype == two.dtype:
+        return all(x == y for x, y in rows())
+    return not {one.dtype, two.dtype} - FLOATS and (
+        all(cast(x, one.dtype, two.dtype)[0] == y for x, y in rows())
+        or all(cast(y, two.dtype, one.dtype)[0] == x for x, y in rows())
     )
+
+
+def _row(checkpoint: Checkpoint, tensor: Tensor, row: int) -> bytes:
+    width = tensor.shape[1] * ITEM_BITS[tensor.dtype] // 8
+    return checkpoint.source.read(tensor.file, tensor.start + row * width, tensor.start + (row + 1) * width)
 
 
 def _ids(spec: Spec) -> tuple[int, ...]:

@@ -17,18 +17,17 @@ FAMILIES = (
 )  # fmt: skip
 """`model_type` of targets that engines treat in different ways."""
 
+_LENGTH = {"original_max_position_embeddings": 32}
 ROPES = (
     Rope(10000.0, "default"),
     Rope(500000.0, "default"),
     Rope(10000.0, "linear", {"factor": 2.0}),
-    Rope(1000000.0, "dynamic", {"factor": 4, "original_max_position_embeddings": 64}),
-    Rope(150000.0, "yarn", {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0, "truncate": False}),
-    Rope(50000.0, "yarn", {"factor": 64.0, "mscale": 1.0, "mscale_all_dim": 1.0,
-                           "original_max_position_embeddings": 9}),
-    Rope(500000.0, "llama3", {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
-                              "original_max_position_embeddings": 32}),
-    Rope(10000.0, "longrope", {"long_factor": (1.5, 2.5), "short_factor": (1.0, 1.25), "short_mscale": 1.0}),
-)  # fmt: skip
+    Rope(1000000.0, "dynamic", {"factor": 4, **_LENGTH}),
+    Rope(150000.0, "yarn", {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0, "truncate": False, **_LENGTH}),
+    Rope(50000.0, "yarn", {"factor": 64.0, "mscale": 1.0, "mscale_all_dim": 1.0, **_LENGTH}),
+    Rope(500000.0, "llama3", {"factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, **_LENGTH}),
+    Rope(10000.0, "longrope", {"long_factor": (1.5, 2.5), "short_factor": (1.0, 1.25), "short_mscale": 1.0, **_LENGTH}),
+)
 """Every kind of rotary embedding, with numbers of its own."""
 
 PLAIN = Spec(

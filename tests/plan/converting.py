@@ -55,10 +55,14 @@ def target_in(folder: Path | None) -> Target | None:
 
 
 def tensors_of(folder: Path) -> dict[str, Stored]:
-    """The tensors of a folder by name, read by the safetensors library."""
+    """The tensors of a folder by name."""
+    return {name: stored for file in sorted(folder.glob("*.safetensors")) for name, stored in tensors_in(file).items()}
+
+
+def tensors_in(file: Path) -> dict[str, Stored]:
+    """The tensors of one file by name, read by the safetensors library."""
     return {
         name: Stored(entry["dtype"], tuple(entry["shape"]), bytes(entry["data"]))
-        for file in sorted(folder.glob("*.safetensors"))
         for name, entry in deserialize(file.read_bytes())
     }
 
