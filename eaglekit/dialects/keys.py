@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope, Rotation, Spec
+from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rotation, Spec
 
 
 class _Omit(Enum):
@@ -99,6 +99,12 @@ def plain(name: str, *kinds: type, minimum: int = 0) -> Codec:
 def integer(name: str, *, minimum: int = 1) -> Codec:
     """An integer; sizes are at least 1, token ids at least 0."""
     return plain(name, int, minimum=minimum)
+
+
+def nullable(codec: Codec, name: str) -> Codec:
+    """`codec`, written as null where the fact is none: readers that default an absent key must not."""
+    schema = {"anyOf": [dict(codec.schema), {"type": "null"}]}
+    return replace(codec, writes=lambda spec: getattr(spec, name), schema=schema)
 
 
 def number(name: str) -> Codec:
@@ -238,110 +244,6 @@ def _dtype_reads(value: Any) -> Mapping[str, Any]:
 
 
 DTYPE = Codec(_dtype_reads, lambda spec: _DTYPE_NAMES[spec.dtype], {"enum": list(_DTYPES)})
-
-ROPE_PARAMETERS: Mapping[str, frozenset[str]] = {
-    "default": frozenset(),
-    "linear": frozenset({"factor"}),
-    "dynamic": frozenset({"factor", "original_max_position_embeddings"}),
-    "yarn": frozenset({
-        "factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "mscale", "mscale_all_dim",
-        "attention_factor", "truncate",
-    }),
-    "llama3": frozenset({"factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"}),
-    "longrope": frozenset({
-        "factor", "original_max_position_embeddings", "short_factor", "long_factor", "attention_factor",
-        "short_mscale", "long_mscale",
-    }),
-}  # fmt: skip
-"""Scaling kind -> the numbers it may have (transformers modeling_rope_utils.py)."""
-
-_MROPE = {"mrope_section", "mrope_interleaved"}
-
-
-def _rope_scaling(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Scaling facts of an object with `type` or `rope_type`."""
-    named = {value[key] for key in ("rope_type", "type") if value.get(key) is not None}
-    if len(named) > 1:
-        raise WrongValue("`type` and `rope_type` that agree")
-    kind = named.pop() if named else "default"
-    numbers = {k: v for k, v in value.items() if k not in ("type", "rope_type", "rope_theta")}
-    facts: dict[str, Any] = {}
-    if _MROPE & numbers.keys() or kind == "mrope":
-        facts["mrope"] = True
-        numbers = {k: v for k, v in numbers.items() if k not in _MROPE}
-        kind = "default" if kind == "mrope" else kind
-    if kind not in ROPE_PARAMETERS:
-        raise WrongValue("a rope type of " + ", ".join(sorted(ROPE_PARAMETERS)))
-    unknown = sorted(numbers.keys() - ROPE_PARAMETERS[kind])
-    if unknown:
-        raise WrongValue(f"{kind} rope without {', '.join(unknown)}")
-    for key, entry in numbers.items():
-        entries = entry if isinstance(entry, list) else [entry]
-        if not all(isinstance(e, (int, float)) for e in entries):
-            raise WrongValue(f"a number for {key}")
-    if kind != "default" and kind != "longrope" and "factor" not in numbers:
-        raise WrongValue(f"a factor for {kind} rope")
-    return facts | {"rope_scaling": (kind, tuple(sorted((k, _frozen(v)) for k, v in numbers.items())))}
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _thawed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def rope_of(theta: float, scaling: tuple[str, tuple[tuple[str, Any], ...]]) -> Rope:
-    """The rope that separate facts describe."""
-    kind, parameters = scaling
-    return Rope(theta, kind, dict(parameters))
-
-
-def _rope_scaling_reads(value: Any) -> Mapping[str, Any]:
-    if value is None:
-        return {"rope_scaling": ("default", ())}
-    if not isinstance(value, Mapping):
-        raise WrongValue("an object or null")
-    return _rope_scaling(value)
-
-
-def _rope_scaling_writes(spec: Spec) -> Any:
-    if spec.rope.kind == "default":
-        return None
-    numbers = {key: _thawed(value) for key, value in spec.rope.parameters.items()}
-    return {"rope_type": spec.rope.kind, "type": spec.rope.kind, **numbers}
-
-
-def _rope_parameters_reads(value: Any) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise WrongValue("an object or null")
-    facts = _rope_scaling(value)
-    theta = value.get("rope_theta")
-    if theta is not None:
-        if isinstance(theta, bool) or not isinstance(theta, (int, float)) or theta <= 0:
-            raise WrongValue("a positive rope_theta")
-        facts["rope_theta"] = float(theta)
-    return facts
-
-
-def _rope_parameters_writes(spec: Spec) -> Any:
-    numbers = {key: _thawed(value) for key, value in spec.rope.parameters.items()}
-    return {"rope_theta": spec.rope.theta, "rope_type": spec.rope.kind, **numbers}
-
-
-_THETA = {"type": "number", "exclusiveMinimum": 0}
-ROPE_THETA = Codec(number("rope_theta").reads, lambda spec: spec.rope.theta, _THETA)
-ROPE_SCALING = Codec(
-    _rope_scaling_reads, _rope_scaling_writes, {"type": ["object", "null"], "required": ["rope_type", "type"]}
-)
-ROPE_PARAMETERS_OBJECT = Codec(
-    _rope_parameters_reads,
-    _rope_parameters_writes,
-    {"type": "object", "required": ["rope_theta", "rope_type"], "properties": {"rope_theta": _THETA}},
-)
 
 
 def only_if(condition: Callable[[Spec], bool], codec: Codec) -> Codec:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
-from eaglekit.checkpoint import Checkpoint, Tensor
+from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.aux_evidence import Lists, resolve
 from eaglekit.dialects.binding import Bound, bind, name_of
 from eaglekit.dialects.clues import ABSENT, at
@@ -16,18 +16,19 @@ from eaglekit.dialects.families import ARCHITECTURES
 from eaglekit.dialects.faults import find_faults
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.heads import resolve_heads
-from eaglekit.dialects.keys import COPIED_DEPTH, rope_of
+from eaglekit.dialects.keys import COPIED_DEPTH
 from eaglekit.dialects.measuring import config_name, disagreements, flags, measure
 from eaglekit.dialects.recognise import Recognition, recognise
+from eaglekit.dialects.rope_keys import rope_of
+from eaglekit.dialects.rope_reading import check_rotation, state_original_length
 from eaglekit.dialects.shapes import check_twins, check_world
+from eaglekit.dialects.state_reading import fusion_facts, norm_facts, parallel_facts
 from eaglekit.dialects.vocabulary_reading import read_vocabulary
 from eaglekit.drafter import (
-    ROTATIONS,
     Attention,
     Drafter,
     Feedback,
     Fusion,
-    FusionNorm,
     Origin,
     Residual,
     Spec,
@@ -235,7 +236,7 @@ def _spec(
     missing = [name for name in _NEEDED if name not in facts]
     if missing:
         return None, [_ask(name) for name in missing if name != "num_heads"]
-    findings += _fusion_facts(bound, facts)
+    findings += fusion_facts(bound, facts)
     lists = Lists(*(_value(facts, name) for name in ("aux_ids.top", "aux_ids.nested", "aux_layers.declared")))
     depth = _value(facts, "target_layers")
     aux = _value(facts, "num_aux_states")
@@ -246,15 +247,16 @@ def _spec(
         facts["aux_layers"] = Known(layers.boundaries, layers.origin)
     else:
         facts["aux_layers"] = Known((), Origin("derived", "the drafter reads the final state"))
-    findings += _norm_facts(facts)
-    findings += _parallel_facts(facts)
+    findings += norm_facts(facts)
+    findings += parallel_facts(facts)
+    findings += state_original_length(facts)
     theta, scaling = _value(facts, "rope_theta"), facts["rope_scaling"].value
     facts["rope"] = Known(
         rope_of(theta if theta is not None else 0.0, scaling),
         facts["rope_theta"].origin if theta is not None else Origin("unknown", "nothing states rope_theta"),
     )
     facts["attention"] = Known(Attention(facts["attention"].value), facts["attention"].origin)
-    findings += _rotation(facts)
+    findings += check_rotation(facts)
     facts["token_ids"] = Known(
         {name.partition(".")[2]: known.value for name, known in sorted(facts.items()) if name.startswith("token_ids.")},
         Origin("read", "config.json"),
@@ -268,139 +270,3 @@ def _spec(
 
 def _value(facts: Mapping[str, Known], name: str) -> Any:
     return facts[name].value if name in facts else None
-
-
-def _fusion_facts(bound: Bound, facts: dict[str, Known]) -> list[Finding]:
-    """Whether there is an fc, how wide the target is, and how many states fit."""
-    hidden = facts["hidden_size"].value
-    facts.setdefault("target_hidden_size", Known(hidden, Origin("rule", "no key means the drafter's own width")))
-    stored = facts["has_fusion"].value
-    said = _value(facts, "fusion")
-    facts["fusion"] = Known(
-        Fusion.AUX_STATES if stored or said is not Fusion.FINAL_STATE else Fusion.FINAL_STATE,
-        facts["fusion"].origin if "fusion" in facts else Origin("derived", "whether fc is stored"),
-    )
-    if stored and said is Fusion.FINAL_STATE:
-        return [
-            Finding(
-                "fusion-contradiction",
-                "config says use_aux_hidden_state false, but fc.weight is stored",
-                place="config.json eagle_config.use_aux_hidden_state",
-                got="false",
-                expected="true, or no fc",
-                hint="an engine would feed the final state and skip fc; correct the flag in a copy of the config",
-            )
-        ]
-    fusion: Tensor | None = bound.tensors.get(Role(Part.FUSION))
-    if fusion is None or len(fusion.shape) != 2:
-        stated = _value(facts, "num_aux_states")
-        facts["num_aux_states"] = Known(stated or (1 if not stored else 3), Origin("rule", "no fc to count from"))
-        return []
-    width, target = fusion.shape[1], facts["target_hidden_size"].value
-    if width % target or width == 0:
-        facts["num_aux_states"] = Known(1, Origin("unknown", "fc's width is no multiple of the target's"))
-        return [
-            Finding(
-                "fusion-width",
-                f"{fusion.name} reads {width} channels, no multiple of the target's hidden size {target}",
-                place=fusion.name,
-                got=str(list(fusion.shape)),
-                expected=f"[{hidden}, A*{target}]",
-                hint="when the target is wider or narrower than the drafter, say --set target_hidden_size=N",
-            )
-        ]
-    counted, stated = width // target, _value(facts, "num_aux_states")
-    facts["num_aux_states"] = Known(counted, Origin("derived", f"width of {fusion.name} over target_hidden_size"))
-    if stated is None or stated == counted:
-        return []
-    return disagreements(
-        {"num_aux_states": facts["num_aux_states"]}, {"num_aux_states": Known(stated, Origin("read", "config.json"))}
-    )
-
-
-def _norm_facts(facts: dict[str, Known]) -> list[Finding]:
-    per_state, whole = facts["fc_norm"], facts["norm_before_fc"]
-    if per_state.value and whole.value:
-        facts["fusion_norm"] = Known(FusionNorm.PER_STATE, per_state.origin)
-        return [
-            Finding(
-                "norms-exclusive",
-                "fc_norm and norm_before_fc are both there; readers disagree on which is applied",
-                place="config.json",
-                got="both",
-                expected="one of them",
-                hint="vLLM and SGLang apply both, TensorRT-LLM one, speculators refuses: the trainer must say which",
-            )
-        ]
-    norm = FusionNorm.PER_STATE if per_state.value else FusionNorm.WHOLE if whole.value else FusionNorm.NONE
-    facts["fusion_norm"] = Known(norm, (per_state if per_state.value else whole).origin)
-    return []
-
-
-def _rotation(facts: Mapping[str, Known]) -> list[Finding]:
-    """A stated rotary layout that no drafter with this attention is trained or served with."""
-    attention, stated = facts["attention"].value, facts.get("rotation")
-    if stated is None or stated.value is ROTATIONS[attention]:
-        return []
-    key = stated.origin.place.removeprefix("config.json ")
-    return [
-        Finding(
-            "rotation-contradicts",
-            f"config key {key} says {stated.value.value} rotation, but {attention.value.upper()} drafters are trained "
-            f"and served with {ROTATIONS[attention].value} rotation",
-            place=stated.origin.place,
-            got=stated.value.value,
-            expected=ROTATIONS[attention].value,
-            hint=f"if the key was only copied from the target, say --drop {key}; a drafter that was really trained "
-            "so is served rightly by no engine",
-        )
-    ]
-
-
-def _parallel_facts(facts: dict[str, Known]) -> list[Finding]:
-    stated, stored = _value(facts, "parallel_drafting"), facts["has_mask_state"].value
-    facts["parallel_drafting"] = Known(stored, Origin("derived", "whether the mask state is stored"))
-    mask, vocabulary = _value(facts, "mask_token_id"), facts["vocab_size"].value
-    findings = []
-    if stated and not stored:
-        findings.append(
-            Finding(
-                "mask-state-missing",
-                "the config says parallel drafting, but the mask state (mask_hidden) is not stored",
-                place="mask_hidden",
-                got="no tensor",
-                expected="[A*G] values",
-                hint="get the file from its trainer again; without it the drafter cannot draft in parallel",
-            )
-        )
-    if not stored:
-        facts.pop("mask_token_id", None)
-        return findings
-    ends = [v for name, known in facts.items() if name == "token_ids.eos" for v in _listed(known.value)]
-    problems = (
-        (mask is None, "the mask token id of parallel drafting is not stated", "no key"),
-        (mask is not None and mask >= vocabulary, f"mask token id {mask} is outside 0..{vocabulary - 1}", str(mask)),
-        (mask is not None and mask in ends, f"mask token id {mask} is the end-of-text token", str(mask)),
-    )
-    return findings + [
-        Finding(
-            "mask-token",
-            message,
-            place="config.json mask_token_id",
-            got=got,
-            expected="a token of the target that no text contains",
-            hint="take it from the training run: --set mask_token_id=N",
-        )
-        for wrong, message, got in problems
-        if wrong
-    ]
-
-
-def _listed(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def with_spec(read_: Read, spec: Spec) -> Read:
-    """The same reading with another spec: what a target or an option added."""
-    assert read_.drafter is not None  # noqa: S101 - callers hold a drafter
-    return replace(read_, drafter=replace(read_.drafter, spec=spec))

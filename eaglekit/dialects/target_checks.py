@@ -80,6 +80,8 @@ def _rope(spec: Spec, target: Target) -> list[Finding]:
 def _context(spec: Spec, target: Target) -> tuple[Spec, list[Finding]]:
     """The position table grows to the target's; the trained length stays in the metadata."""
     mine, theirs = spec.max_position_embeddings, target.max_position_embeddings
+    if mine is None and theirs is not None and spec.rope.kind != "dynamic":
+        return replace(spec, max_position_embeddings=theirs), [_context_filled(theirs)]
     # Dynamic scaling computes its base from the table's length, so there the length is part of the function.
     if mine is None or theirs is None or theirs <= mine or spec.rope.kind == "dynamic":
         return spec, []
@@ -94,9 +96,21 @@ def _context(spec: Spec, target: Target) -> tuple[Spec, list[Finding]]:
     return replace(spec, max_position_embeddings=theirs), [finding]
 
 
+def _context_filled(theirs: int) -> Finding:
+    return Finding(
+        "context-unstated",
+        f"the drafter does not say how many positions it has; the target serves {theirs}",
+        place="max_position_embeddings",
+        got="no key",
+        expected=str(theirs),
+        hint=f"written as {theirs}; without a value vLLM drafts only up to 2048",
+    )
+
+
 def _embedding(checkpoint: Checkpoint, drafter: Drafter, target: Target) -> list[Finding]:
     own = drafter.tensors.get(Role(Part.EMBEDDING))
-    if own is None or target.embedding is None:
+    # A drafter of another width cannot share the target's table, and its own has nothing to be like.
+    if own is None or target.embedding is None or own.shape != target.embedding.shape:
         return []
     kind = compare_embedding(checkpoint, own, target)
     size = f"{own.size_bytes / 1e6:,.1f} MB" if own.size_bytes >= 100_000 else f"{own.size_bytes / 1e3:.1f} kB"

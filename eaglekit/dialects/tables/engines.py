@@ -11,8 +11,9 @@ from eaglekit.dialects.tables import groups as g
 _DROPPED = (*g.COMMON_DROPPED, Dropped("_torchspec_version", "provenance of the training run"))
 _BOTH_NORMS = ("input_layernorm.weight", "hidden_norm.weight")
 _EAGLE3 = ("LlamaForCausalLMEagle3", "llama")
-_MLA = ("Eagle3DeepseekV2ForCausalLM", "deepseek_v3")
-_MLA_KIMI = ("Eagle3DeepseekV2ForCausalLM", "kimi_k2")
+# vLLM takes deepseek_v3 for an MTP block (config/speculative.py hf_config_override); the published MLA drafters that
+# vLLM and SGLang serve say kimi_k2, and vLLM 0.32 was seen to load it for a DeepSeek target too.
+_MLA = ("Eagle3DeepseekV2ForCausalLM", "kimi_k2")
 
 PORTABLE = Dialect(
     name="portable",
@@ -43,7 +44,7 @@ PORTABLE = Dialect(
     map_order="any",
     # vLLM and SGLang pass it over; trainers that go on from the file need it.
     writes_mask=True,
-    classes={"gqa": _EAGLE3, "mla": _MLA, "mla kimi": _MLA_KIMI},
+    classes={"gqa": _EAGLE3, "mla": _MLA},
     limits=(
         g.NO_NORMED_RESIDUAL, g.NO_QK_NORM_SGLANG, g.NO_BIAS_SGLANG, g.NO_FC_BIAS, g.NO_PARALLEL_SGLANG,
         g.NO_MLA_WHOLE_NORM, g.NO_MLA_DEEP, g.NO_MLA_RANKLESS,
@@ -94,10 +95,9 @@ VLLM = Dialect(
         "gqa": _EAGLE3,
         "qk": ("Eagle3Qwen3ForCausalLM", "qwen3"),
         "mla": _MLA,
-        "mla kimi": _MLA_KIMI,
         "parallel": _EAGLE3,
     },
-    limits=(g.NO_FC_BIAS, g.NO_MLA_WHOLE_NORM),
+    limits=(g.NO_FC_BIAS, g.NO_MLA_WHOLE_NORM, g.NO_MLA_RANKLESS),
     example="eaglekit convert DRAFTER OUT --to vllm",
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ SGLANG = Dialect(
     dropped_keys=_DROPPED,
     map_order="any",
     writes_mask=True,
-    classes={"gqa": _EAGLE3, "mla": _MLA, "mla kimi": _MLA_KIMI},
+    classes={"gqa": _EAGLE3, "mla": _MLA},
     limits=(
         g.NO_NORMED_RESIDUAL, g.NO_QK_NORM_SGLANG, g.NO_BIAS_SGLANG, g.NO_PARALLEL_SGLANG,
         g.NO_MLA_WHOLE_NORM, g.NO_MLA_DEEP, g.NO_MLA_RANKLESS,
@@ -191,7 +191,7 @@ TOKENSPEED = Dialect(
     fixed=(*g.NVIDIA_FIXED, *g.PLAIN_FIXED),
     dropped_keys=_DROPPED,
     map_order="any",
-    classes={"gqa": _EAGLE3, "mla": _MLA, "mla kimi": _MLA_KIMI},
+    classes={"gqa": _EAGLE3, "mla": _MLA},
     limits=(
         g.NO_NORMED_RESIDUAL, g.NO_QK_NORM, g.NO_BIAS_SGLANG, g.NO_FC_BIAS, g.NO_PARALLEL, g.NO_MLA_WHOLE_NORM,
         g.ONE_LAYER, g.SAME_WIDTH,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eaglekit.dialects import keys as k
+from eaglekit.dialects import rope_keys
 from eaglekit.dialects.dialect import Clue, Limit
 from eaglekit.dialects.families import BOUNDARY, OUTPUT_OF, IdRule, sglang_rule, tokenspeed_rule
 from eaglekit.dialects.keys import Codec, Dropped, Fixed, Key
@@ -37,7 +38,7 @@ def model_keys(prefix: str = "", *, dtypes: tuple[str, ...] = ("torch_dtype",), 
         Key("num_attention_heads", k.integer("num_heads")),
         Key("num_key_value_heads", k.integer("num_kv_heads")),
         Key("head_dim", k.only_if(is_gqa, k.integer("head_dim"))),
-        Key("q_lora_rank", k.only_if(is_mla, k.integer("q_lora_rank"))),
+        Key("q_lora_rank", k.only_if(is_mla, k.nullable(k.integer("q_lora_rank"), "q_lora_rank"))),
         Key("kv_lora_rank", k.integer("kv_lora_rank")),
         Key("qk_nope_head_dim", k.integer("qk_nope_head_dim")),
         Key("qk_rope_head_dim", k.integer("qk_rope_head_dim")),
@@ -49,9 +50,9 @@ def model_keys(prefix: str = "", *, dtypes: tuple[str, ...] = ("torch_dtype",), 
         Key("initializer_range", k.number("initializer_range")),
         Key("attention_bias", k.only_if(is_gqa, k.boolean("attention_bias"))),
         Key("mlp_bias", k.only_if(is_gqa, k.boolean("mlp_bias"))),
-        Key("rope_theta", k.ROPE_THETA, write=flat),
-        Key("rope_scaling", k.ROPE_SCALING, write=flat),
-        Key("rope_parameters", k.ROPE_PARAMETERS_OBJECT, write=nested),
+        Key("rope_theta", rope_keys.ROPE_THETA, write=flat),
+        Key("rope_scaling", rope_keys.ROPE_SCALING, write=flat),
+        Key("rope_parameters", rope_keys.ROPE_PARAMETERS_OBJECT, write=nested),
         Key("rope_interleave", k.INTERLEAVED, write=False),
         Key("rope_interleaved", k.INTERLEAVED, write=False),
         Key("is_neox_style", k.NEOX, write=False),
@@ -292,8 +293,8 @@ NO_MLA_DEEP = Limit(
 )
 NO_MLA_RANKLESS = Limit(
     lambda spec: is_mla(spec) and spec.q_lora_rank is None,
-    "SGLang's MLA drafter needs q_lora_rank",
-    "--to vllm",
+    "the MLA drafters of vLLM and SGLang fuse the query's down projection and need q_lora_rank",
+    "--to torchspec, to train on",
 )
 NO_MLA = Limit(is_mla, "this layout has no MLA drafters", "--to vllm, --to sglang or --to torchspec")
 NO_FINAL_STATE = Limit(
@@ -339,7 +340,7 @@ SAME_WIDTH = Limit(
 )
 NEEDS_EMBEDDING = Limit(
     lambda spec: not spec.own_embedding,
-    "this trainer's files always hold the embedding, and the source has none",
+    "files of this layout always hold the embedding, and the source has none",
     "--target PATH_OR_ID: the target's embedding is copied in",
 )
 NEEDS_HEAD = Limit(

@@ -122,7 +122,10 @@ SPECULATORS = Dialect(
         "qk": ("Eagle3DraftModel", ""),
         "parallel": ("PEagleSpeculator", ""),
     },
-    limits=(g.NO_MLA, g.NO_FINAL_STATE, g.NO_FC_BIAS, g.SAME_WIDTH, g.NEEDS_HEAD, g.NEEDS_VERIFIER, g.NEEDS_TOKENS),
+    limits=(
+        g.NO_MLA, g.NO_FINAL_STATE, g.NO_FC_BIAS, g.SAME_WIDTH,
+        g.NEEDS_EMBEDDING, g.NEEDS_HEAD, g.NEEDS_VERIFIER, g.NEEDS_TOKENS,
+    ),
     writes_mask=True,
     map_must_ascend=True,
     example="eaglekit convert DRAFTER OUT --to speculators --target ORG/NAME --set speculative_tokens=3",

@@ -316,6 +316,25 @@ CODES: tuple[Code, ...] = (
         "If in doubt, validate both.",
     ),
     Code(
+        "context-unstated", NOTE, "the drafter does not state its number of positions",
+        "vLLM then assumes 2048 and stops drafting beyond, whatever the target serves. The position table is no part of "
+        "the function, so the target's length is written.",
+        "Nothing to do.",
+    ),
+    Code(
+        "mask-token-alone", WARNING, "a mask token without a mask state",
+        "A mask token id is only used by parallel drafting, which also needs a trained mask state. vLLM refuses to start "
+        "parallel drafting without it; the file is an ordinary EAGLE-3 drafter.",
+        "Left out of the written config.",
+    ),
+    Code(
+        "rope-length-stated", NOTE, "the length a rope scaling starts from is stated",
+        "transformers takes max_position_embeddings where original_max_position_embeddings is absent, so the function "
+        "would change with the size of the position table. The value in force is written out.",
+        "Nothing to do.",
+        ("transformers modeling_rope_utils.py",),
+    ),
+    Code(
         "context-shorter", WARNING, "the drafter was trained on a shorter context than the target serves",
         "Engines size the drafter's position table from its config; long prompts crash or are refused. The converted "
         "config states the target's length and keeps the trained length beside it.",
