@@ -18,6 +18,7 @@ from eaglekit.checkpoint.opening import open_folder
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.tables import DIALECTS
+from eaglekit.dialects.tables.groups import NEEDS_EMBEDDING
 from eaglekit.dialects.writing import as_written, write
 from eaglekit.drafter import Spec
 from eaglekit.drafter.parts import Part, Role
@@ -47,15 +48,16 @@ class Conversion:
 @contextmanager
 def conversion(data: some.DataObject, to: str) -> Iterator[Conversion]:
     """A random drafter, written in a random dialect and converted to `to`."""
-    # ModelOpt's files have no embedding, so nothing that needs one can be made of them without a target.
-    needs_embedding = to == "torchspec"
-    start = data.draw(some.sampled_from([name for name in WRITABLE if not (needs_embedding and name == "modelopt")]))
+    # Of files that never hold an embedding nothing that needs one can be made without a target.
+    needs_embedding = NEEDS_EMBEDDING in DIALECTS[to].limits
+    starts = [name for name in WRITABLE if DIALECTS[name].writes_embedding or not needs_embedding]
+    start = data.draw(some.sampled_from(starts))
     spec = data.draw(specs())
     for name in (start, to, start, to):
         spec = fitted(spec, DIALECTS[name])
     spec = as_written(spec, DIALECTS[start])
     options: dict[str, Any] = {"to": to}
-    if to == "modelopt" and spec.own_embedding:
+    if not DIALECTS[to].writes_embedding and spec.own_embedding:
         options["embedding"] = "drop"
     if to == "speculators":
         options["given"] = Given(facts={"speculative_tokens": spec.speculative_tokens})
