@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,10 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
     from eaglekit.plan.saved import save
 
     plan, source, library = _decide(src, quiet=as_json, **{k: v for k, v in wishes.items() if k not in _WRITING})
+    if dry_run or plan_file is not None:
+        from eaglekit.plan.outlook import with_outlook
+
+        plan = with_outlook(plan)
     report = plan.full_report()
     if plan_file is not None:
         with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
@@ -90,7 +96,6 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     """The plan, the opened source, and the target's library where something is copied from it."""
     from eaglekit.cli.loading import given_from, local_library, open_local, open_target
     from eaglekit.dialects.reading import read
-    from eaglekit.engines.requests import parse_request
     from eaglekit.plan.build import build
     from eaglekit.plan.options import DTYPES, Options
     from eaglekit.plan.sizes import parse_size
@@ -100,7 +105,7 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     size, dtype, requests = wishes.pop("max_shard_size"), wishes.pop("dtype"), wishes.pop("requests")
     target_text = wishes.pop("target")
     options = Options(
-        requests=tuple(parse_request(text) for text in requests),
+        requests=_requests(requests),
         dtype=DTYPES[dtype] if dtype else None,
         max_shard_bytes=parse_size(size) if size else None,
         **wishes,
@@ -112,12 +117,33 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     return plan, source, local_library(target, plan, quiet=quiet)
 
 
+def _requests(texts: tuple[str, ...]) -> tuple[Any, ...]:
+    if not texts:
+        return ()
+    from eaglekit.engines.requests import parse_request
+
+    return tuple(parse_request(text) for text in texts)
+
+
+def _outlook(plan: Any, *, as_json: bool) -> Any:
+    """The plan with what engines will make of it; imports the renderer on the way."""
+    from eaglekit.plan.outlook import with_outlook
+
+    if not as_json:
+        importlib.import_module("eaglekit.report.terminal")
+    return with_outlook(plan)
+
+
 def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool) -> None:
     """Apply a plan with a bar, and print what was written."""
     from eaglekit.plan.apply import apply
 
-    with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
-        applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
+    # Copying waits for the disk and the hash: what is only told afterwards is worked out beside it.
+    with ThreadPoolExecutor(1) as beside:
+        told = beside.submit(_outlook, plan, as_json=as_json)
+        with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
+            applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
+        plan = told.result()
     report = plan.full_report(applied)
     shown = ["plan-config", "plan-left", "engines"]
     print_report(report, as_json=as_json, headline=plan.summary(), tables=shown, facts=SHOWN)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from eaglekit.checkpoint import Checkpoint, Source, Tensor
+from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.layout import Entry, file_order
 from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.clues import ABSENT, at
@@ -18,11 +18,6 @@ from eaglekit.drafter import Drafter, Spec
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.drafter.sizes import expected_shape
 from eaglekit.drafter.vocabulary import ascending_order
-from eaglekit.engines.evaluate import readings, select
-from eaglekit.engines.findings import as_findings
-from eaglekit.engines.inspection import engine_table
-from eaglekit.engines.model import Artefact, Reading, Request, Verdict
-from eaglekit.engines.tables import ENGINES
 from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
 from eaglekit.plan.options import Options
@@ -63,10 +58,12 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
-    artefact = Artefact(layout.config, {s.name: _planned(s) for s in steps}, spec)
-    found = readings(artefact)
-    findings += _for_engines(found, options)
-    report = _report(read, spec, findings, found, options)
+    if options.requests:
+        # Imported here: without a request the engines are heard while the bytes are copied.
+        from eaglekit.plan.outlook import answers
+
+        findings += answers(layout.config, steps, spec, options)
+    report = _report(read, spec, findings, options)
     if not report.ok:
         raise Refusal(report=report)
     copied, left_files = sort_files(read.checkpoint)
@@ -84,6 +81,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         changes=tuple(_changes(read.checkpoint.config, layout.config)),
         report=report,
         force_overflow=options.force_overflow,
+        spec=spec,
     )
 
 
@@ -181,10 +179,6 @@ def _offsets_read(drafter: Drafter) -> bool:
     return str(drafter.origins.get("target_ids", "")).startswith("read")
 
 
-def _planned(step: TensorStep) -> Tensor:
-    return Tensor(step.name, step.dtype, step.shape, SINGLE, 0, step.size_bytes)
-
-
 def shard(steps: Iterable[TensorStep], limit_bytes: int | None) -> dict[str, tuple[TensorStep, ...]]:
     """Weight files and their tensors: one file, or files of at most `limit_bytes` of data in file order.
 
@@ -206,17 +200,7 @@ def shard(steps: Iterable[TensorStep], limit_bytes: int | None) -> dict[str, tup
     return {f"model-{n:05d}-of-{total:05d}.safetensors": tuple(g) for n, g in enumerate(groups, 1)}
 
 
-def _for_engines(found: list[Reading], options: Options) -> list[Finding]:
-    severity = Severity.WARNING if options.allow_degraded else Severity.ERROR
-    findings: list[Finding] = []
-    for request in options.requests:
-        reading = select(found, request)
-        bad = reading.verdict in (Verdict.MISREADS, Verdict.REJECTS)
-        findings += as_findings([reading], severity=severity if bad else Severity.NOTE)
-    return findings
-
-
-def _report(read: Read, spec: Spec, findings: list[Finding], found: list[Reading], options: Options) -> Report:
+def _report(read: Read, spec: Spec, findings: list[Finding], options: Options) -> Report:
     drafter = Drafter(spec, {}, read.drafter.origins if read.drafter else {})
     return Report(
         command="convert",
@@ -225,19 +209,9 @@ def _report(read: Read, spec: Spec, findings: list[Finding], found: list[Reading
             Fact("dialect", read.dialect.name, "; ".join(read.recognition.evidence)),
             Fact("to", options.to),
             *(Fact(name, value, origin) for name, value, origin in drafter.facts()),
-            *_serving(found),
         ),
         findings=tuple(dict.fromkeys(findings)),
-        tables=(engine_table(found, "What engines will make of it"),),
     )
-
-
-def _serving(found: list[Reading]) -> Iterable[Fact]:
-    """How to start each engine whose newest version reads what is written, where that takes a word."""
-    for engine in ENGINES.values():
-        newest = select(found, Request(engine.name, None))
-        if engine.hint and newest.verdict is Verdict.READS:
-            yield Fact(f"serve with {engine.title}", engine.hint, f"rule: {engine.releases[-1].source}")
 
 
 def _left(read: Read, drafter: Drafter, steps: list[TensorStep]) -> Iterable[Left]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eaglekit.checkpoint.model import ITEM_BITS
+from eaglekit.drafter import Spec
 from eaglekit.report import Fact, Report, Table
 from eaglekit.report.json_text import dumps
 
@@ -101,6 +102,8 @@ class Plan:
     report: Report
     """What allowed this plan: facts, warnings and notes, what engines will make of the result."""
     force_overflow: bool = False
+    spec: Spec | None = None
+    """What will be written, by meaning; None in a loaded plan, whose report already holds what it is needed for."""
 
     @property
     def size_bytes(self) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from eaglekit.engines.model import Request
+if TYPE_CHECKING:
+    from eaglekit.engines.model import Request
 
 DTYPES = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
 """`--dtype` -> safetensors dtype."""
