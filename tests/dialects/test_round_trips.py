@@ -36,7 +36,7 @@ def written_and_read(spec: Spec, name: str, *, mark: bool = True, given: Given |
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(some.data())
 def test_a_marked_file_says_everything_about_its_drafter(name, data):
     spec = fitted(data.draw(specs()), DIALECTS[name])
@@ -48,7 +48,7 @@ def test_a_marked_file_says_everything_about_its_drafter(name, data):
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(some.data())
 def test_a_marked_file_is_read_without_a_finding(name, data):
     spec = fitted(data.draw(specs()), DIALECTS[name])
@@ -114,7 +114,7 @@ def given_for(spec: Spec, name: str) -> Given:
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(some.data())
 def test_an_unmarked_file_says_everything_that_its_dialect_can_say(name, data):
     spec = fitted(data.draw(specs()), DIALECTS[name])
@@ -137,7 +137,7 @@ LOOK_ALIKE: Mapping[str, str] = {
 
 
 @pytest.mark.parametrize("name", sorted(set(WRITABLE) - LOOK_ALIKE.keys()))
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(some.data())
 def test_an_unmarked_file_of_a_dialect_with_signs_of_its_own_is_recognised(name, data):
     spec = fitted(data.draw(specs()), DIALECTS[name])
@@ -146,7 +146,7 @@ def test_an_unmarked_file_of_a_dialect_with_signs_of_its_own_is_recognised(name,
 
 
 @pytest.mark.parametrize("name", ["vllm", "sglang"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(some.data())
 def test_an_unmarked_gqa_drafter_with_a_list_is_recognised_as_its_reader_s(name, data):
     ordinary = specs().filter(lambda spec: spec.attention is Attention.GQA and spec.aux_layers != ())

@@ -30,6 +30,8 @@ from tests.plan.converting import converted, planned, tensors_of
 
 ONLY_SPECULATORS = ("target_architecture", "speculative_tokens")
 """Facts that no other dialect stores."""
+NESTED = {"eagle_config", "eaglekit", "transformer_layer_config", "speculators_config"}
+"""Objects inside configs whose keys are rows of their own."""
 WRITABLE = [dialect.name for dialect in DIALECTS.values() if dialect.writable]
 
 
@@ -148,6 +150,8 @@ def test_the_written_config_is_valid_and_one_more_key_makes_it_invalid(to, data)
         config = json.loads((done.result / "config.json").read_text())
         assert problems(config, f"config.{to}") == []
         assert problems({**config, "surprise": 1}, f"config.{to}") != []
+        for name in NESTED & config.keys():
+            assert problems({**config, name: {**config[name], "surprise": 1}}, f"config.{to}") != []
 
 
 @pytest.mark.parametrize("to", WRITABLE)

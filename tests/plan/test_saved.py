@@ -18,12 +18,13 @@ from hypothesis import strategies as some
 
 from eaglekit.checkpoint.opening import open_folder
 from eaglekit.dialects.tables import DIALECTS
+from eaglekit.plan.apply import apply
 from eaglekit.plan.saved import load, save, verify
 from eaglekit.report import Refusal
 from eaglekit.report.schemas import problems
 from tests.dialects.folders import files_of, folder_of, safetensors_file
 from tests.dialects.strategies import PLAIN
-from tests.plan.converting import applied, converted, planned, refused, tensors_of
+from tests.plan.converting import FAST, applied, converted, planned, refused, tensors_of
 
 UNSORTED = replace(PLAIN, target_ids=(8, 1, 23, 5, 2, 20, 13))
 """A vocabulary in frequency order: TorchSpec's layout sorts it, and the head's rows with it."""
@@ -346,3 +347,11 @@ def test_what_is_no_plan_is_refused(text, tmp_path):
 
 def test_a_plan_that_is_not_there_is_refused(tmp_path):
     assert set(refused(lambda: load(tmp_path / "plan.json"))) == {"file-unreadable"}
+
+
+def test_weights_that_change_while_they_are_copied_are_refused(work):
+    opened = open_folder(work / "source")
+    plan = planned(work / "source", to="vllm")
+    _one_byte(work / "source")
+    assert set(refused(lambda: apply(plan, work / "out", source=opened, wishes=FAST))) == {"source-changed"}
+    assert not (work / "out").exists()

@@ -7,7 +7,6 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -15,17 +14,6 @@ from eaglekit.checkpoint.opening import open_folder
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.tables import DIALECTS
-from eaglekit.drafter.vocabulary import (
-    ascending_order,
-    check_mask,
-    check_target_ids,
-    int64_bytes,
-    int64s,
-    looks_absolute,
-    mask_from_target_ids,
-    offsets_from_target_ids,
-    target_ids_from_offsets,
-)
 from tests.dialects.folders import Stored, folder_of, named_contents, put
 from tests.dialects.strategies import PLAIN
 from tests.plan.converting import converted, refused, tensors_of
@@ -125,46 +113,3 @@ def test_a_vocabulary_in_frequency_order_stays_in_it_where_the_layout_allows(tmp
     out = converted(source, tmp_path / "out")
     assert tensors_of(out)["d2t"] == tensors_of(source)["d2t"]
     assert tensors_of(out)["lm_head.weight"] == tensors_of(source)["lm_head.weight"]
-
-
-VOCABULARIES = some.integers(2, 60).flatmap(
-    lambda size: some.tuples(
-        some.just(size), some.lists(some.integers(0, size - 1), min_size=1, max_size=size, unique=True)
-    )
-)
-
-
-@given(VOCABULARIES)
-def test_offsets_and_absolute_ids_say_the_same(drawn):
-    _, ids = drawn
-    assert target_ids_from_offsets(offsets_from_target_ids(ids)) == tuple(ids)
-
-
-@given(some.lists(some.integers(-(1 << 63), (1 << 63) - 1)))
-def test_integers_survive_their_bytes(values):
-    assert list(int64s(int64_bytes(values))) == values
-    assert int64_bytes(values) == struct.pack(f"<{len(values)}q", *values)
-
-
-@given(VOCABULARIES)
-def test_a_good_vocabulary_is_found_good(drawn):
-    size, ids = drawn
-    assert check_target_ids(ids, size, place="d2t") == []
-    assert check_mask(mask_from_target_ids(ids, size), ids, len(ids), place="t2d") == []
-
-
-@given(VOCABULARIES)
-def test_the_ascending_order_sorts_and_leaves_nothing_out(drawn):
-    _, ids = drawn
-    assert [ids[row] for row in ascending_order(ids)] == sorted(ids)
-
-
-@given(VOCABULARIES.filter(lambda drawn: len(drawn[1]) > 1))
-def test_offsets_that_are_a_good_map_are_never_taken_for_absolute_ids(drawn):
-    size, ids = drawn
-    assert not looks_absolute(offsets_from_target_ids(ids), size)
-
-
-@pytest.mark.parametrize("ids", [(1, 2, 2), (0, 24), (-1, 3)])
-def test_a_bad_vocabulary_is_found_bad(ids):
-    assert len(check_target_ids(ids, 24, place="d2t")) == 1
