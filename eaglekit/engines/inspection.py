@@ -11,6 +11,7 @@ from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import Read, read
 from eaglekit.dialects.target import Target
 from eaglekit.dialects.target_checks import fit
+from eaglekit.drafter import Spec
 from eaglekit.engines.evaluate import readings
 from eaglekit.engines.model import Artefact, Reading
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
@@ -36,12 +37,24 @@ def inspect(checkpoint: Checkpoint, given: Given, target: Target | None = None) 
     tables = [_tensors(outcome)]
     if outcome.drafter is not None and spec is not None:
         facts += [Fact(name, value, origin) for name, value, origin in outcome.drafter.facts()]
-        artefact = Artefact(checkpoint.config, checkpoint.tensors, spec)
+        artefact = Artefact(checkpoint.config, checkpoint.tensors, _beside(spec, target), _seen_ids(spec, given))
         tables.insert(0, engine_table(readings(artefact)))
     tables.append(
         Table("dropped-keys", "Config keys that say nothing about the function", ("key", "why"), outcome.dropped_keys)
     )
     return replace(base, facts=tuple(facts), findings=tuple(dict.fromkeys(findings)), tables=tuple(tables))
+
+
+def _beside(spec: Spec, target: Target | None) -> Spec:
+    """`spec` with the vocabulary that the target has, whatever the drafter's config says of it."""
+    return spec if target is None else spec.replacing(vocab_size=target.vocab_size)
+
+
+def _seen_ids(spec: Spec, given: Given) -> tuple[int, ...] | None:
+    """The ids that a stored map of absolute ids names to those who take its entries for offsets."""
+    if spec.target_ids is None or given.facts.get("map") != "absolute":
+        return None
+    return tuple(row + token for row, token in enumerate(spec.target_ids))
 
 
 def engine_table(found: Iterable[Reading], title: str = "What engines make of it as it is") -> Table:

@@ -126,6 +126,8 @@ class Artefact:
     """Name -> tensor."""
     spec: Spec
     """The true meaning; `aux_layers` of () is undecided, target family and depth may be None."""
+    seen_ids: tuple[int, ...] | None = None
+    """The target ids that the stored d2t names when its entries are taken for offsets; None means the spec's."""
 
 
 @dataclass(frozen=True, slots=True)

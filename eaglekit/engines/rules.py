@@ -23,6 +23,7 @@ class Feature(str, Enum):
     LOOKUP = "architectures"
     ARCHITECTURES = "registered class names"
     MODEL_TYPES = "model_type of an MLA drafter"
+    OTHER_MODEL_TYPES = "model_type of an MLA drafter that it takes for another kind of model"
     TARGETS = "families of the target"
     OUTER_PREFIX = "tensor names under `model.`"
     LAYER_NAMES = "names of layer 0"
@@ -60,6 +61,7 @@ class Feature(str, Enum):
     MAP = "d2t"
     MAP_ABSENT = "d2t absent at a pruned vocabulary"
     MAP_AT_FULL_VOCABULARY = "d2t at full vocabulary"
+    MAP_PAST_VOCABULARY = "d2t past the target's vocabulary"
     MASK_ABSENT = "t2d absent"
     VOCAB_SIZE = "vocab_size other than the target's"
     TIED_HEAD = "tie_word_embeddings with a head of its own"
@@ -113,10 +115,11 @@ class Behaviour(str, Enum):
     NEVER = "never captured"
     # RUNNERS
     V1 = "V1"
-    V2 = "V2"
+    V2_OR_V1 = "V2; V1 on CPU, without Triton, for parallel drafting or when told"
     BOTH = "V1 for some models, V2 for others"
-    # HEAD_ABSENT, MAP_ABSENT, EMBEDDING
+    # HEAD_ABSENT, MAP_ABSENT, VOCAB_SIZE, EMBEDDING
     FILLED = "taken from the target"
+    REJECTED_AT_FULL_VOCABULARY = "refused when the draft vocabulary is the target's"
     FILLED_IF_NULL = "taken from the target when draft_vocab_size is null"
     IDENTITY = "draft id i stands for target id i"
     KEPT = "kept"

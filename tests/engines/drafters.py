@@ -77,7 +77,7 @@ def config_of(spec: Spec) -> dict[str, Any]:
     }
     return {
         "architectures": ["Eagle3DeepseekV2ForCausalLM" if mla else "LlamaForCausalLMEagle3"],
-        "model_type": "deepseek_v3" if mla else "llama",
+        "model_type": "kimi_k2" if mla else "llama",
         "hidden_size": spec.hidden_size,
         "num_hidden_layers": spec.num_layers,
         "vocab_size": spec.vocab_size,

@@ -141,7 +141,7 @@ def test_llama_cpp_reads_top_level_ids_as_boundary_indices() -> None:
 
 def test_llama_cpp_ignores_nested_ids() -> None:
     text = sentence(made(config={TOP: None}), "llama.cpp", "engine-layers-wrong")
-    assert text.startswith("llama.cpp ignores the ids [2, 16, 29] in eagle_config")
+    assert text.startswith("llama.cpp ignores the nested ids and captures")
 
 
 def test_llama_cpp_has_exactly_three_states() -> None:
@@ -237,7 +237,12 @@ def test_engines_without_an_mla_class_refuse_an_mla_drafter(engine: str) -> None
 
 
 def test_speculators_opens_its_own_files() -> None:
-    assert verdict(speculators(EAGLE31), "speculators") is READS
+    assert verdict(speculators(EAGLE31.replacing(own_embedding=True)), "speculators") is READS
+
+
+def test_speculators_fills_no_missing_embedding() -> None:
+    text = sentence(speculators(), "speculators", "engine-tensor-missing")
+    assert text == "speculators loads without embed_tokens.weight and serves with it uninitialised"
 
 
 def test_speculators_opens_no_plain_folder() -> None:
@@ -249,7 +254,8 @@ def test_what_older_speculators_do_with_a_plain_folder_is_not_known() -> None:
 
 
 def test_speculators_takes_an_absent_norm_before_residual_for_false() -> None:
-    assert verdict(speculators(config={"norm_before_residual": None}), "speculators") is READS
+    spec = LLAMA.replacing(own_embedding=True)
+    assert verdict(speculators(spec, config={"norm_before_residual": None}), "speculators") is READS
 
 
 def test_speculators_newly_initialises_state_norms_that_were_lost() -> None:

@@ -21,9 +21,7 @@ def nested(*ids: int) -> dict[str, object]:
 
 def test_top_level_ids_are_ignored() -> None:
     text = sentence(made(config={"eagle_config": None}), "sglang", "engine-layers-wrong")
-    assert text.startswith(
-        "SGLang ignores the ids [3, 17, 30] at the top level, takes its default and captures layers 2"
-    )
+    assert text.startswith("SGLang ignores the ids at the top level and captures layers 2")
 
 
 def test_explicit_ids_are_outputs_of_blocks() -> None:
@@ -179,7 +177,6 @@ def test_the_mla_class_has_one_layer() -> None:
 def test_the_mla_class_needs_a_query_rank() -> None:
     artefact = made(MLA.replacing(q_lora_rank=None))
     assert "needs q_lora_rank" in sentence(artefact, "sglang", "engine-latent-attention")
-    assert verdict(artefact, "vllm") is READS
 
 
 # Switches.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope
+from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope, Spec
 from eaglekit.engines import Verdict
 from tests.engines.drafters import EAGLE31, LLAMA, MLA, TOP, made, read, sentence, speculators, verdict
 
@@ -16,16 +18,26 @@ WHOLE = LLAMA.replacing(fusion_norm=FusionNorm.WHOLE)
 # Layer ids.
 
 
-def test_from_0_29_on_the_nested_ids_are_ignored() -> None:
+def test_from_0_29_on_the_nested_ids_are_ignored_and_the_fall_back_is_told() -> None:
     assert sentence(made(config=NESTED_ONLY), "vllm@0.29", "engine-layers-wrong") == (
-        "vLLM ignores the ids [2, 16, 29] in eagle_config, takes its default and captures layers 2, 16, 29 instead of "
-        "3, 17, 30 (boundary indices)"
+        "vLLM ignores the nested ids and captures layers 2, 16, 29 instead of 3, 17, 30 (boundary indices); the V1 "
+        "runner, to which vLLM falls back on CPU or without Triton, reads them as boundary indices and captures layers "
+        "2, 16, 29 instead of 3, 17, 30 (boundary indices), one block too early"
+    )
+
+
+def test_from_0_29_on_a_fall_back_that_captures_the_right_layers_is_told() -> None:
+    nested = {TOP: None, "eagle_config": {TOP: [3, 17, 30]}}
+    artefact = made(config=nested)
+    assert verdict(artefact, "vllm@0.29") is MISREADS
+    assert sentence(artefact, "vllm@0.29", "engine-layers-wrong").endswith(
+        "; the V1 runner, to which vLLM falls back on CPU or without Triton, captures the right layers"
     )
 
 
 def test_before_0_22_the_nested_ids_are_ignored_on_every_runner() -> None:
     text = sentence(made(config=NESTED_ONLY), "vllm@0.21", "engine-layers-wrong")
-    assert text.startswith("vLLM ignores the ids [2, 16, 29] in eagle_config")
+    assert text.startswith("vLLM ignores the nested ids and captures")
 
 
 def test_between_0_22_and_0_28_the_two_runners_differ_and_both_are_told() -> None:
@@ -34,8 +46,8 @@ def test_between_0_22_and_0_28_the_two_runners_differ_and_both_are_told() -> Non
     assert texts == [
         "vLLM on its V1 runner reads the ids [3, 9, 27] in eagle_config as boundary indices and captures layers "
         "3, 9, 27 instead of 3, 17, 30 (boundary indices)",
-        "vLLM on its V2 runner ignores the ids [3, 9, 27] in eagle_config, takes its default and captures layers "
-        "2, 16, 29 instead of 3, 17, 30 (boundary indices)",
+        "vLLM on its V2 runner ignores the nested ids and captures layers 2, 16, 29 instead of 3, 17, 30 (boundary "
+        "indices)",
     ]
 
 
@@ -43,13 +55,25 @@ def test_a_runner_that_captures_the_right_layers_is_mentioned_beside_the_one_tha
     nested = {TOP: None, "eagle_config": {TOP: [3, 17, 30]}}
     text = sentence(made(config=nested), "vllm@0.24", "engine-layers-wrong")
     assert text.startswith("vLLM on its V2 runner ignores")
-    assert text.endswith("; its V1 runner captures the right ones")
+    assert text.endswith("; its V1 runner captures the right layers")
 
 
-def test_nested_ids_that_mean_the_default_are_right_by_accident_from_0_29_on() -> None:
+def test_nested_ids_that_mean_the_default_are_right_by_accident_on_v2_and_misread_after_a_fall_back() -> None:
     spec = MLA.replacing(target_family="kimi_k2")
-    nested = {TOP: None, "eagle_config": {TOP: [1, 29, 57], "use_aux_hidden_state": True}}
-    assert verdict(made(spec, config=nested), "vllm@0.29") is READS
+    artefact = made(spec, config={TOP: None, "eagle_config": {TOP: [1, 29, 57], "use_aux_hidden_state": True}})
+    assert verdict(artefact, "vllm@0.29") is DEGRADED
+    assert sentence(artefact, "vllm@0.29", "engine-layers-wrong") == (
+        "vLLM on its V2 runner captures the right layers; the V1 runner, to which vLLM falls back on CPU or without "
+        "Triton, reads the ids [1, 29, 57] in eagle_config as boundary indices and captures layers 1, 29, 57 instead "
+        "of 2, 30, 58 (boundary indices), one block too early"
+    )
+
+
+def test_layers_nobody_decided_are_told_for_the_fall_back_too() -> None:
+    artefact = made(LLAMA.replacing(aux_layers=()), config={TOP: None, "eagle_config": {TOP: [3, 9, 27]}})
+    (text,) = read(artefact, "vllm@0.29").unknown
+    assert text.startswith("vLLM captures 2, 16, 29 (ignores the nested ids)")
+    assert "falls back on CPU or without Triton, captures 3, 9, 27 (reads them as boundary indices)" in text
 
 
 def test_top_level_ids_are_read_as_boundary_indices() -> None:
@@ -60,16 +84,19 @@ def test_top_level_ids_are_read_as_boundary_indices() -> None:
 @pytest.mark.parametrize("version", ["0.10.2", "0.11.0"])
 def test_before_0_11_2_no_ids_are_read(version: str) -> None:
     text = sentence(made(), f"vllm@{version}", "engine-layers-wrong")
-    assert text.startswith("vLLM ignores the ids [3, 17, 30] at the top level, takes its default")
+    assert text.startswith("vLLM ignores the ids at the top level and captures layers 2, 16, 29")
 
 
 def test_ids_are_sorted_and_counted_once() -> None:
     assert verdict(made(config={TOP: [30, 3, 17, 3]}), "vllm") is READS
 
 
-def test_the_v2_runner_also_reads_layer_ids_from_0_27_on() -> None:
+def test_the_v2_runner_also_reads_layer_ids_from_0_27_on_and_v1_does_not() -> None:
     config = {TOP: None, "eagle_config": None, "layer_ids": [3, 17, 30]}
-    assert verdict(made(config=config), "vllm@0.29") is READS
+    assert verdict(made(config=config), "vllm@0.29") is DEGRADED
+    assert "without Triton, ignores layer_ids and captures" in sentence(
+        made(config=config), "vllm@0.29", "engine-layers-wrong"
+    )
 
 
 def test_an_id_past_the_target_is_never_captured() -> None:
@@ -163,9 +190,32 @@ def test_the_mla_class_exists_from_0_18_on() -> None:
     assert verdict(made(MLA), "vllm@0.18") is READS
 
 
-def test_an_mla_drafter_of_another_model_type_is_refused() -> None:
-    text = sentence(made(MLA, config={"model_type": "llama"}), "vllm", "engine-latent-attention")
-    assert text.endswith("it is 'llama'")
+@pytest.mark.parametrize("model_type", ["deepseek_v3", "deepseek_v32", "deepseek_mtp", "glm_moe_dsa"])
+@pytest.mark.parametrize("version", ["0.18", "0.32"])
+def test_an_mla_drafter_of_a_model_type_with_a_prediction_block_is_refused(model_type: str, version: str) -> None:
+    text = sentence(made(MLA, config={"model_type": model_type}), f"vllm@{version}", "engine-latent-attention")
+    assert text.startswith(f"vLLM takes model_type {model_type!r} for a multi-token prediction block")
+
+
+@pytest.mark.parametrize("model_type", ["kimi_k2", "axk1", "deepseek_v2"])
+def test_an_mla_drafter_of_a_model_type_that_was_served_is_read(model_type: str) -> None:
+    reading = read(made(MLA, config={"model_type": model_type}), "vllm")
+    assert (reading.verdict, reading.unknown) == (READS, ())
+
+
+def test_how_an_mla_drafter_of_another_model_type_is_served_is_not_known() -> None:
+    reading = read(made(MLA, config={"model_type": "llama"}), "vllm")
+    assert reading.verdict is READS
+    assert reading.unknown == (
+        "it is not known how vLLM serves an MLA drafter of model_type 'llama': kimi_k2, axk1, deepseek_v2 are known to "
+        "serve",
+    )
+
+
+@pytest.mark.parametrize("version", ["0.18", "0.32"])
+def test_an_mla_drafter_without_a_query_rank_is_refused(version: str) -> None:
+    artefact = made(MLA.replacing(q_lora_rank=None))
+    assert "needs q_lora_rank" in sentence(artefact, f"vllm@{version}", "engine-latent-attention")
 
 
 def test_an_mla_drafter_under_a_llama_name_is_refused_for_its_projections() -> None:
@@ -333,6 +383,19 @@ def test_the_v2_runner_cannot_serve_a_drafter_of_the_final_state() -> None:
     assert verdict(made(FINAL, config=FINAL_KEYS), "vllm@0.12") is READS
 
 
+def test_the_v1_runner_serves_the_final_state_after_a_fall_back() -> None:
+    text = sentence(made(FINAL, config=FINAL_KEYS), "vllm@0.29", "engine-final-state")
+    assert text.endswith("; the V1 runner, to which vLLM falls back on CPU or without Triton, serves it")
+
+
+def test_captured_states_without_an_fc_fail_on_v2_and_are_not_captured_on_v1() -> None:
+    artefact = made(config={"eagle_config": {"use_aux_hidden_state": False}})
+    text = sentence(artefact, "vllm@0.29", "engine-final-state")
+    assert verdict(artefact, "vllm@0.29") is REJECTS
+    assert text.startswith("vLLM captures states and builds no fc for them")
+    assert "without Triton, captures no states" in text
+
+
 def test_between_the_two_runners_the_final_state_is_refused_on_v2_only() -> None:
     text = sentence(made(FINAL, config=FINAL_KEYS), "vllm@0.24", "engine-final-state")
     assert text.startswith("vLLM on its V2 runner always captures states")
@@ -364,6 +427,10 @@ def test_a_pruned_head_without_a_map_is_taken_for_the_first_tokens() -> None:
     assert text == "vLLM finds no d2t and takes draft id i for target id i"
 
 
+def test_a_pruned_head_of_which_nothing_says_the_ids_is_not_taken_for_the_first_tokens() -> None:
+    assert verdict(made(LLAMA.replacing(target_ids=None), without=["d2t"]), "vllm") is MISREADS
+
+
 def test_a_pruned_head_of_the_first_tokens_needs_no_map() -> None:
     spec = LLAMA.replacing(target_ids=tuple(range(96)))
     assert verdict(made(spec, without=["d2t"]), "vllm") is READS
@@ -372,6 +439,32 @@ def test_a_pruned_head_of_the_first_tokens_needs_no_map() -> None:
 def test_a_vocabulary_that_is_not_the_target_s_fails_at_the_first_logits() -> None:
     text = sentence(made(FULL, config={"vocab_size": 576}), "vllm", "engine-vocabulary-wrong")
     assert text == "vLLM fails on vocab_size 576 for a target vocabulary of 320"
+
+
+@pytest.mark.parametrize(("spec", "version"), [(LLAMA, "0.32"), (FULL, "0.29")], ids=["pruned", "before 0.30"])
+def test_another_vocabulary_is_not_judged_where_it_was_not_seen(spec: Spec, version: str) -> None:
+    reading = read(made(spec, config={"vocab_size": 576}), f"vllm@{version}")
+    assert reading.verdict is READS
+    assert reading.unknown == ("it is not known how vLLM treats vocab_size 576 for a target vocabulary of 320",)
+
+
+def test_a_map_at_the_target_s_full_vocabulary_is_refused_whatever_vocab_size_says() -> None:
+    artefact = made(FULL, config={"vocab_size": 576}, add=["d2t"])
+    assert "refuses d2t" in sentence(artefact, "vllm", "engine-map-wrong")
+
+
+def test_a_map_past_the_vocabulary_fails_at_the_first_draft() -> None:
+    ids = (*range(5, 100), 402)
+    text = sentence(made(LLAMA.replacing(target_ids=ids)), "vllm", "engine-map-wrong")
+    assert text == (
+        "vLLM reads d2t as offsets, which send draft id 95 to target id 402 of 320, and fails at the first draft"
+    )
+
+
+def test_a_map_of_absolute_ids_inside_the_vocabulary_drafts_other_tokens() -> None:
+    artefact = replace(made(), seen_ids=tuple(row + token for row, token in enumerate(LLAMA.target_ids or ())))
+    assert verdict(artefact, "vllm") is MISREADS
+    assert "it holds target ids" in sentence(artefact, "vllm", "engine-map-wrong")
 
 
 def test_a_missing_head_is_the_target_s() -> None:
@@ -408,6 +501,22 @@ def test_a_parallel_drafter_without_a_mask_token_is_refused() -> None:
 def test_a_parallel_drafter_without_its_mask_state_is_refused() -> None:
     artefact = made(PARALLEL, config={"mask_token_id": 7}, without=["mask_hidden"])
     assert "without the tensor mask_hidden" in sentence(artefact, "vllm", "engine-parallel-drafting")
+
+
+@pytest.mark.parametrize("key", ["pard_token", "mask_token_id", "ptd_token_id"])
+def test_a_mask_token_without_a_mask_state_is_an_ordinary_drafter_until_it_drafts_in_parallel(key: str) -> None:
+    artefact = made(config={key: 7})
+    assert verdict(artefact, "vllm") is DEGRADED
+    assert sentence(artefact, "vllm", "engine-parallel-drafting") == (
+        f"vLLM finds a mask token ({key}) and no mask_hidden: with parallel drafting it raises ValueError, without it "
+        "the drafter runs as an ordinary EAGLE-3 one"
+    )
+
+
+def test_a_mask_token_means_nothing_before_0_16() -> None:
+    assert "engine-parallel-drafting" not in {
+        e.code for e in read(made(config={"mask_token_id": 7}), "vllm@0.15").effects
+    }
 
 
 def test_a_parallel_drafter_runs_on_v1_where_nested_ids_are_read() -> None:

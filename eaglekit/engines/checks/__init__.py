@@ -29,6 +29,7 @@ CHECKS: tuple[Callable[[Case], Found], ...] = (
     sizes.draft_vocabulary,
     sizes.vocabulary,
     sizes.vocabulary_map,
+    sizes.map_values,
     sizes.head,
     sizes.embedding,
     sizes.activation,

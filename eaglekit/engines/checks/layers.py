@@ -11,6 +11,7 @@ from eaglekit.dialects.families import IdRule
 from eaglekit.drafter import Fusion
 from eaglekit.drafter.aux_layers import default_boundaries
 from eaglekit.engines.case import Case, Found, Unknown, listed, place_of
+from eaglekit.engines.checks.runners import Runner, judged
 from eaglekit.engines.model import Effect, Verdict
 from eaglekit.engines.rules import Behaviour, Capability, Feature
 
@@ -18,6 +19,11 @@ WRONG, BEYOND, ARGUMENT = "engine-layers-wrong", "engine-layers-uncapturable", "
 
 ID_PATHS = ("eagle_aux_hidden_state_layer_ids", "eagle_config.eagle_aux_hidden_state_layer_ids", "layer_ids")
 """Every place in which somebody writes layer ids."""
+
+_PLACES: Mapping[str, str] = MappingProxyType({
+    ID_PATHS[0]: "the ids at the top level", ID_PATHS[1]: "the nested ids", ID_PATHS[2]: "layer_ids",
+})  # fmt: skip
+"""How messages call the ids of each place."""
 
 ID_RULES: Mapping[str, IdRule] = MappingProxyType({
     rule.name: rule
@@ -27,22 +33,6 @@ ID_RULES: Mapping[str, IdRule] = MappingProxyType({
     )
 })  # fmt: skip
 """A behaviour of `Feature.IDS` by its value -> the rule."""
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """One of the code paths that an engine captures states on."""
-
-    label: str
-    ids: Feature
-    use_aux: Feature
-
-
-_V1 = Runner("V1", Feature.IDS, Feature.USE_AUX)
-_V2 = Runner("V2", Feature.IDS_V2, Feature.USE_AUX_V2)
-_RUNNERS: Mapping[Behaviour, tuple[Runner, ...]] = MappingProxyType({
-    Behaviour.V1: (_V1,), Behaviour.V2: (_V2,), Behaviour.BOTH: (_V1, _V2), Behaviour.NOT_KNOWN: (_V1,),
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +46,10 @@ class Capture:
     row: Capability
 
 
-def runners(case: Case) -> tuple[Runner, ...]:
-    """The code paths that may serve this drafter; parallel drafting runs on V1 wherever there is a choice."""
-    return (_V1,) if case.spec.parallel_drafting else _RUNNERS[case.does(Feature.RUNNERS)]
-
-
 def layers(case: Case) -> Found:
     """Captured states other than those the drafter was trained on, on each runner that may serve it."""
-    if case.spec.fusion is Fusion.FINAL_STATE:
-        return
-    on = runners(case)
-    outcomes = [tuple(_one(case, runner)) for runner in on]
-    said = [[entry.text for entry in outcome] for outcome in outcomes]
-    if all(texts == said[0] for texts in said):
-        yield from outcomes[0]
-        return
-    right = [runner.label for runner, outcome in zip(on, outcomes, strict=True) if not outcome]
-    ending = f"; its {right[0]} runner captures the right ones" if right and case.spec.aux_layers else ""
-    for runner, outcome in zip(on, outcomes, strict=True):
-        yield from (_labelled(case, entry, runner, ending) for entry in outcome)
-
-
-def _labelled(case: Case, entry: Effect | Unknown, runner: Runner, ending: str) -> Effect | Unknown:
-    text = entry.text.replace(case.title, f"{case.title} on its {runner.label} runner", 1)
-    if isinstance(entry, Unknown):
-        return Unknown(text)
-    return Effect(entry.verdict, entry.code, text + ending, entry.source)
+    if case.spec.fusion is not Fusion.FINAL_STATE:
+        yield from judged(case, _one, right="captures the right layers")
 
 
 def _one(case: Case, runner: Runner) -> Found:
@@ -107,17 +75,19 @@ def _one(case: Case, runner: Runner) -> Found:
 
 def _sentence(case: Case, capture: Capture, runner: Runner) -> str:
     wanted = case.spec.aux_layers
-    text = f"{_how(case, capture, runner)} and captures layers {listed(capture.boundaries)} instead of {listed(wanted)}"
+    text = f"and captures layers {listed(capture.boundaries)} instead of {listed(wanted)} (boundary indices)"
+    if capture.path:
+        return f"{_how(case, capture, runner)} {text}{_shift(capture.boundaries, wanted)}"
     # A default that happens to lie one block beside is no misread convention.
-    shift = _shift(capture.boundaries, wanted) if capture.path else ""
-    return f"{text} (boundary indices){shift}"
+    return f"{_how_by_default(case, runner)} {text}"
 
 
 def _how(case: Case, capture: Capture, runner: Runner) -> str:
     if capture.path:
         as_written = capture.boundaries == tuple(sorted(set(capture.ids)))
         meaning = "boundary indices" if as_written else "outputs of blocks counted from 0"
-        return f"reads the ids {list(capture.ids)} {place_of(capture.path)} as {meaning}"
+        ids = "them" if runner.second else f"the ids {list(capture.ids)} {place_of(capture.path)}"
+        return f"reads {ids} as {meaning}"
     return _how_by_default(case, runner)
 
 
@@ -127,7 +97,7 @@ def _how_by_default(case: Case, runner: Runner) -> str:
     if lost:
         return "does not keep the layer ids of a speculators config, takes its default"
     if ignored:
-        return f"ignores the ids {case.view.get(ignored[0])} {place_of(ignored[0])}, takes its default"
+        return f"ignores {_PLACES[ignored[0]]}"
     return "finds no layer ids, takes its default"
 
 

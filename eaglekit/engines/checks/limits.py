@@ -27,19 +27,28 @@ def latent_attention(case: Case) -> Found:
     """An MLA drafter of a model_type or without a rank that the engine's class needs."""
     if case.spec.attention is not Attention.MLA:
         return
-    types, rank, said = case.rule(Feature.MODEL_TYPES), case.rule(Feature.QUERY_RANK), case.view.get("model_type")
-    if types.behaviour is Behaviour.REJECTED and said not in types.values:
-        text = f"takes a drafter for MLA only when its model_type is one of {', '.join(types.values)}; it is {said!r}"
-        yield case.effect(Verdict.REJECTS, "engine-latent-attention", text, types)
+    yield from _model_type(case)
+    rank = case.rule(Feature.QUERY_RANK)
     if rank.behaviour is Behaviour.REJECTED and case.spec.q_lora_rank is None:
         text = "needs q_lora_rank in an MLA drafter, and this one projects its queries directly"
         yield case.effect(Verdict.REJECTS, "engine-latent-attention", text, rank)
+
+
+def _model_type(case: Case) -> Found:
+    read, other = case.rule(Feature.MODEL_TYPES), case.rule(Feature.OTHER_MODEL_TYPES)
+    said, known = case.view.get("model_type"), ", ".join(read.values)
+    if said in other.values:
+        text = f"takes model_type {said!r} for a multi-token prediction block, and has no EAGLE-3 class for one"
+        yield case.effect(Verdict.REJECTS, "engine-latent-attention", f"{text}; it reads {known}", other)
+    elif read.values and said not in read.values:
+        yield case.unknown(f"serves an MLA drafter of model_type {said!r}: {known} are known to serve")
 
 
 def parallel_drafting(case: Case) -> Found:
     """A drafter that drafts in parallel where the engine cannot, or must be told to."""
     row, stored = case.rule(Feature.PARALLEL), case.stored.of((Part.MASK_STATE,))
     if not case.spec.parallel_drafting:
+        yield from _mask_without_state(case)
         return
     if row.behaviour is Behaviour.HONOURED:
         yield from _served(case, bool(stored))
@@ -62,4 +71,14 @@ def _served(case: Case, has_mask: bool) -> Found:
         yield case.effect(Verdict.REJECTS, PARALLEL, text, token)
     elif has_mask and not case.view.flattened:
         text = 'drafts in parallel only when told: "parallel_drafting": true in --speculative-config'
+        yield case.effect(Verdict.DEGRADED, PARALLEL, text, row)
+
+
+def _mask_without_state(case: Case) -> Found:
+    row, (path, _) = case.rule(Feature.PARALLEL), case.view.first(case.rule(Feature.MASK_ID).values)
+    if path and row.behaviour is Behaviour.HONOURED and not case.stored.has(Part.MASK_STATE):
+        text = (
+            f"finds a mask token ({path}) and no mask_hidden: with parallel drafting it raises ValueError, without it "
+        )
+        text += "the drafter runs as an ordinary EAGLE-3 one"
         yield case.effect(Verdict.DEGRADED, PARALLEL, text, row)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from eaglekit.drafter import Attention, Fusion, Part, Role
 from eaglekit.engines.case import Case, Found
-from eaglekit.engines.checks.layers import runners
 from eaglekit.engines.checks.names import absent
+from eaglekit.engines.checks.runners import Runner, judged
 from eaglekit.engines.model import Verdict
 from eaglekit.engines.rules import Behaviour, Feature
 
 WIDTH, VOCABULARY, HEAD = "engine-width-wrong", "engine-vocabulary-wrong", "engine-head-wrong"
-ROPE = "engine-rope-wrong"
+ROPE, FINAL = "engine-rope-wrong", "engine-final-state"
 
 PLAIN_STATES = 3
 """Captured states of EAGLE-3 as published: what every engine assumes when nothing says otherwise."""
@@ -61,25 +63,30 @@ def fc_by_width(case: Case) -> Found:
 def captured_or_final(case: Case) -> Found:
     """A drafter fed with captured states where it wants the final one, or the other way round."""
     final = case.spec.fusion is Fusion.FINAL_STATE
-    on = runners(case)
-    for runner in on:
-        row = case.rule(runner.use_aux)
-        name = f"on its {runner.label} runner " if len(on) > 1 else ""
-        said = case.view.first(row.values)[1]
-        if row.behaviour is Behaviour.ASSUMED_TRUE and said is None:
-            # Here the flag's absence beside an eagle_config means false; without an eagle_config it means true.
-            said = case.view.get("eagle_config") is None
-        if final and row.behaviour is Behaviour.NOT_KNOWN:
-            yield case.unknown("serves a drafter that reads the target's final state")
-        elif final and row.behaviour is Behaviour.REJECTED:
-            text = f"{name}always captures states, and this drafter has no fc for them: it reads the final state"
-            yield case.effect(Verdict.REJECTS, "engine-final-state", text, row)
-        elif final and (row.behaviour is Behaviour.ABSENT or said is not False):
-            text = f"{name}captures states and builds an fc; this drafter reads the final state and stores none"
-            yield case.effect(Verdict.MISREADS, "engine-final-state", text, row)
-        elif not final and said is False:
-            text = f"{name}captures no states, because eagle_config does not say use_aux_hidden_state: true"
-            yield case.effect(Verdict.MISREADS, "engine-final-state", text, row)
+    yield from judged(case, _fed, right="serves it" if final else "captures states")
+
+
+def _fed(case: Case, runner: Runner) -> Found:
+    final = case.spec.fusion is Fusion.FINAL_STATE
+    row = case.rule(runner.use_aux)
+    said = case.view.first(row.values)[1]
+    if row.behaviour is Behaviour.ASSUMED_TRUE and said is None:
+        # Here the flag's absence beside an eagle_config means false; without an eagle_config it means true.
+        said = case.view.get("eagle_config") is None
+    if final and row.behaviour is Behaviour.NOT_KNOWN:
+        yield case.unknown("serves a drafter that reads the target's final state")
+    elif final and row.behaviour is Behaviour.REJECTED:
+        text = "always captures states, and this drafter has no fc for them: it reads the final state"
+        yield case.effect(Verdict.REJECTS, FINAL, text, row)
+    elif final and (row.behaviour is Behaviour.ABSENT or said is not False):
+        text = "captures states and builds an fc; this drafter reads the final state and stores none"
+        yield case.effect(Verdict.MISREADS, FINAL, text, row)
+    elif not final and said is False and row.behaviour is Behaviour.REJECTED:
+        text = "captures states and builds no fc for them, because eagle_config says use_aux_hidden_state: false"
+        yield case.effect(Verdict.REJECTS, FINAL, text, row)
+    elif not final and said is False:
+        text = "captures no states, because eagle_config does not say use_aux_hidden_state: true"
+        yield case.effect(Verdict.MISREADS, FINAL, text, row)
 
 
 def draft_vocabulary(case: Case) -> Found:
@@ -104,7 +111,9 @@ def vocabulary(case: Case) -> Found:
     """A vocab_size that is not the target's."""
     row, said = case.rule(Feature.VOCAB_SIZE), case.view.get("vocab_size")
     wrong = isinstance(said, int) and said != case.spec.vocab_size
-    if wrong and row.behaviour is Behaviour.REJECTED:
+    full = case.spec.draft_vocab_size == case.spec.vocab_size
+    fails = row.behaviour is Behaviour.REJECTED or (row.behaviour is Behaviour.REJECTED_AT_FULL_VOCABULARY and full)
+    if wrong and fails:
         text = f"fails on vocab_size {said} for a target vocabulary of {case.spec.vocab_size}"
         yield case.effect(Verdict.REJECTS, VOCABULARY, text, row)
     elif wrong:
@@ -117,10 +126,11 @@ def vocabulary_map(case: Case) -> Found:
     pruned = spec.draft_vocab_size != spec.vocab_size
     full, gone, mask = (case.rule(f) for f in (Feature.MAP_AT_FULL_VOCABULARY, Feature.MAP_ABSENT, Feature.MASK_ABSENT))
     built = case.view.get("draft_vocab_size") or case.view.get("vocab_size")
-    if stored and built == case.view.get("vocab_size") and full.behaviour is Behaviour.REJECTED:
+    if stored and built == spec.vocab_size and full.behaviour is Behaviour.REJECTED:
         text = f"refuses d2t when the draft vocabulary is the target's ({built} tokens)"
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", text, full)
-    identity = spec.target_ids is None or spec.target_ids == tuple(range(spec.draft_vocab_size))
+    # A pruned head of which nothing says the ids is no head of the first ids.
+    identity = spec.target_ids == tuple(range(spec.draft_vocab_size))
     if not stored and gone.behaviour is Behaviour.REJECTED:
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", "refuses a file without d2t", gone)
     elif not stored and pruned and gone.behaviour is Behaviour.IDENTITY and not identity:
@@ -132,6 +142,24 @@ def vocabulary_map(case: Case) -> Found:
         yield case.unknown("understands d2t: as offsets or as target ids")
     if mask.behaviour is Behaviour.REJECTED and not case.stored.has(Part.TARGET_MASK):
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", "refuses a file without t2d", mask)
+
+
+def map_values(case: Case) -> Found:
+    """A stored map that names other target ids, or ids past the vocabulary, to an engine that reads it as offsets."""
+    spec, row, past = case.spec, case.rule(Feature.MAP), case.rule(Feature.MAP_PAST_VOCABULARY)
+    seen = case.artefact.seen_ids or spec.target_ids
+    if not seen or not case.stored.has(Part.DRAFT_TO_TARGET) or row.behaviour is not Behaviour.HONOURED:
+        return
+    number, highest = max(enumerate(seen), key=itemgetter(1))
+    if highest >= spec.vocab_size:
+        text = f"reads d2t as offsets, which send draft id {number} to target id {highest} of {spec.vocab_size}"
+        if past.behaviour is Behaviour.REJECTED:
+            yield case.effect(Verdict.REJECTS, "engine-map-wrong", f"{text}, and fails at the first draft", past)
+        else:
+            yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, row)
+    elif case.artefact.seen_ids is not None and seen != spec.target_ids:
+        text = "reads d2t as offsets; it holds target ids, so other tokens are drafted"
+        yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, row)
 
 
 def head(case: Case) -> Found:
@@ -159,7 +187,12 @@ def embedding(case: Case) -> Found:
     if case.stored.has(Part.EMBEDDING) and replaced:
         text = "uses the target's embedding instead of the stored one: the same unless the drafter trained its own"
         yield case.effect(Verdict.DEGRADED, "engine-embedding-replaced", text, row)
-    if not case.stored.has(Part.EMBEDDING) and Feature.EMBEDDING_ABSENT in case.rules.chosen:
+    gone = case.rule(Feature.EMBEDDING_ABSENT).behaviour
+    if case.stored.has(Part.EMBEDDING) or Feature.EMBEDDING_ABSENT not in case.rules.chosen:
+        return
+    if gone is Behaviour.UNINITIALISED:
+        yield from absent(case, [Role(Part.EMBEDDING)])
+    else:
         yield case.unknown("treats a file without an embedding")
 
 

@@ -66,6 +66,7 @@ SPECULATORS = Engine(
         _("*", F.PRUNED_HEAD,          EVER,          B.HONOURED,      _core),
         _("*", F.MAP,                  EVER,          B.HONOURED,      _core),
         _("*", F.EMBEDDING,            EVER,          B.KEPT,          _core),
+        _("*", F.EMBEDDING_ABSENT,     since("0.9"),  B.UNINITIALISED, _model),
     ),
 )  # fmt: skip
 

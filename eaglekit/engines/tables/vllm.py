@@ -31,6 +31,7 @@ _mla = "vllm/model_executor/models/deepseek_eagle3.py"
 _qwen3 = "vllm/model_executor/models/qwen3_eagle3.py"
 _eagle = "vllm/transformers_utils/configs/eagle.py"
 _reader = "vllm/transformers_utils/configs/speculators/algos.py"
+_speculative = "vllm/config/speculative.py"
 _registry = "vllm/model_executor/models/registry.py"
 _proposer = "vllm/v1/spec_decode/llm_base_proposer.py"
 _v1 = "vllm/v1/worker/gpu_model_runner.py"
@@ -53,8 +54,12 @@ _CLASSES = (
       ("Eagle3Qwen3ForCausalLM", "PeagleQwen3ForCausalLM")),
     _(MLA,   F.ARCHITECTURES, since("0.18"),  B.HONOURED, _registry,
       ("Eagle3DeepseekV2ForCausalLM", "Eagle3DeepseekV3ForCausalLM")),
-    _(MLA,   F.MODEL_TYPES,   EVER,           B.REJECTED, "vllm/transformers_utils/model_arch_config_convertor.py",
-      ("kimi_k2", "axk1", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_mtp")),
+    _(MLA,   F.MODEL_TYPES,   before("0.26"), B.HONOURED, _speculative, ("kimi_k2", "deepseek_v2")),
+    _(MLA,   F.MODEL_TYPES,   since("0.26"),  B.HONOURED, _speculative, ("kimi_k2", "axk1", "deepseek_v2")),
+    # Wheels 0.18.0, 0.21.0, 0.24.0, 0.26.0, 0.29.0, 0.32.0: hf_config_override, before Eagle3 is put in front.
+    _(MLA,   F.OTHER_MODEL_TYPES, EVER,       B.REJECTED, _speculative,
+      ("deepseek_v3", "deepseek_v32", "deepseek_mtp", "glm_moe_dsa")),
+    _(MLA,   F.QUERY_RANK,    EVER,           B.REJECTED, _mla),
 )  # fmt: skip
 
 _SPECULATORS = (
@@ -118,13 +123,14 @@ _SWITCHES = (
     _("*",   F.USE_AUX,              before("0.12"),         B.ABSENT,      _v1),
     _("*",   F.USE_AUX,              since("0.12"),          B.HONOURED,    _v1,
       ("eagle_config.use_aux_hidden_state",)),
-    _("*",   F.USE_AUX_V2,           EVER,                   B.REJECTED,    _v2),
+    _("*",   F.USE_AUX_V2,           EVER,                   B.REJECTED,    _v2,
+      ("eagle_config.use_aux_hidden_state",)),
 )  # fmt: skip
 
 _LAYERS = (
     _("*",   F.RUNNERS,        before("0.20"),           B.V1,       _v1),
     _("*",   F.RUNNERS,        between("0.20", "0.29"),  B.BOTH,     _v2),
-    _("*",   F.RUNNERS,        since("0.29"),            B.V2,       _v2),
+    _("*",   F.RUNNERS,        since("0.29"),            B.V2_OR_V1, "vllm/config/vllm.py"),
     _("*",   F.IDS,            before("0.11.2"),         B.BOUNDARY, _v1),
     _("*",   F.IDS,            between("0.11.2", "0.22"), B.BOUNDARY, "vllm-project/vllm#25961", (_IDS,)),
     _("*",   F.IDS,            since("0.22"),            B.BOUNDARY, _eagle31, (_IDS, _NESTED)),
@@ -149,7 +155,9 @@ _SIZES = (
     _("*",   F.MAP_ABSENT,             EVER,           B.IDENTITY, _llama),
     _("*",   F.MAP_AT_FULL_VOCABULARY, before("0.30"), B.HONOURED, _llama),
     _("*",   F.MAP_AT_FULL_VOCABULARY, since("0.30"),  B.REJECTED, _llama),
-    _("*",   F.VOCAB_SIZE,             EVER,           B.REJECTED, _llama),
+    _("*",   F.MAP_PAST_VOCABULARY,    EVER,           B.REJECTED, _llama),
+    _("*",   F.VOCAB_SIZE,             before("0.30"), B.NOT_KNOWN, _llama),
+    _("*",   F.VOCAB_SIZE,             since("0.30"),  B.REJECTED_AT_FULL_VOCABULARY, _llama),
     _("*",   F.HEAD_ABSENT,            EVER,           B.FILLED,   _proposer),
     _("*",   F.EMBEDDING,              EVER,           B.KEPT,     _proposer),
     _(LLAMA, F.ACTIVATION,             EVER,           B.REJECTED, "vllm/model_executor/models/llama.py", ("silu",)),

@@ -62,10 +62,15 @@ CONFIG: tuple[Code, ...] = (
         "engine-latent-attention",
         WARNING,
         "The engine's MLA drafter is narrower than this one",
-        "vLLM decides by `model_type` whether a drafter has latent attention; SGLang's class multiplies two query "
-        "matrices and has no path for a drafter without `q_lora_rank`.",
-        "Convert with --for that engine where it can be served; otherwise choose vLLM.",
-        ("sglang/srt/models/kimi_k25_eagle3.py", "vllm/transformers_utils/model_arch_config_convertor.py"),
+        "vLLM turns every draft config whose `model_type` is deepseek_v3 or deepseek_v32 into a multi-token prediction "
+        "block, and then finds no class `Eagle3DeepSeekMTPModel`; the same file with kimi_k2 or deepseek_v2 serves. "
+        "vLLM and SGLang both fuse or multiply two query matrices and cannot load a drafter without `q_lora_rank`.",
+        "Convert: model_type is written as an engine reads it. A drafter without `q_lora_rank` can only be trained on.",
+        (
+            "sglang/srt/models/kimi_k25_eagle3.py",
+            "vllm/config/speculative.py",
+            "vllm/model_executor/models/deepseek_eagle3.py",
+        ),
     ),
     Code(
         "engine-activation-refused",
@@ -145,15 +150,17 @@ MEANING: tuple[Code, ...] = (
         WARNING,
         "The engine captures other layers than the drafter was trained on",
         "The same key means the input of a block to vLLM and the output of a block to SGLang, and it stands at the top "
-        "level for one and inside `eagle_config` for the other. vLLM's V2 runner, which all models use from 0.29 on, "
-        "does not read the nested list at all and takes its default. Text stays right; acceptance falls, sometimes by "
-        "a tenth of a token and sometimes to nothing.",
-        "Convert with --for ENGINE@VERSION: ids are written at the level and in the convention it reads. With "
-        "VLLM_USE_V2_MODEL_RUNNER=0 the V1 runner reads the nested list.",
+        "level for one and inside `eagle_config` for the other. vLLM's V2 runner, the default from 0.29 on, does not "
+        "read the nested list at all and takes its default; on CPU, without Triton, for parallel drafting and with "
+        "VLLM_USE_V2_MODEL_RUNNER=0 it falls back to the V1 runner, which reads the list. Text stays right; acceptance "
+        "falls, sometimes by a tenth of a token and sometimes to nothing.",
+        "Convert with --for ENGINE@VERSION: ids are written at the level and in the convention it reads. Both runners "
+        "of vLLM read the list at the top level.",
         (
             "https://github.com/sgl-project/sglang/pull/25454",
             "https://github.com/vllm-project/vllm/issues/43671",
             "https://github.com/ggml-org/llama.cpp/pull/27040",
+            "vllm/config/vllm.py",
         ),
     ),
     Code(
@@ -214,7 +221,8 @@ MEANING: tuple[Code, ...] = (
         "Parallel drafting needs an engine that knows it",
         "A P-EAGLE drafter drafts all tokens in one pass from a learned mask state. SGLang has no such path and runs "
         "it one token after another, which it was not trained for. vLLM needs `mask_hidden`, the mask token's id and "
-        "the flag.",
+        "the flag; a mask token without `mask_hidden` serves as ordinary EAGLE-3 until the flag is given, and then "
+        "raises ValueError.",
         'Serve with vLLM and "parallel_drafting": true in --speculative-config.',
         ("https://github.com/sgl-project/sglang/issues/23171", "vllm/v1/spec_decode/llm_base_proposer.py"),
     ),
@@ -236,7 +244,8 @@ VOCABULARY: tuple[Code, ...] = (
         WARNING,
         "The engine builds a head of another size",
         "SGLang reads `draft_vocab_size` without a default and stops when it is absent. vLLM takes the target's size "
-        "for it. ATOM has no draft vocabulary. A vocab_size that is not the target's fails at the first logits.",
+        "for it. ATOM has no draft vocabulary. At full vocabulary a vocab_size that is not the target's fails at the "
+        "first logits in vLLM.",
         "Convert: sizes are written from the stored tensors and the target.",
         (SGLANG_LLAMA, VLLM_LLAMA),
     ),
@@ -245,8 +254,10 @@ VOCABULARY: tuple[Code, ...] = (
         WARNING,
         "The engine and the file disagree about d2t",
         "vLLM from 0.30 refuses a map in a full-vocabulary drafter, which SpecForge always writes. Without a map at a "
-        "pruned vocabulary it takes row numbers for token ids.",
-        "Convert: an identity map is left out where it may not be, and kept where it must be.",
+        "pruned vocabulary it takes row numbers for token ids, and a map that holds token ids instead of offsets sends "
+        "rows past the vocabulary: IndexError at the first draft.",
+        "Convert: an identity map is left out where it may not be and kept where it must be; --set map=absolute "
+        "re-encodes token ids as offsets.",
         (VLLM_LLAMA,),
     ),
     Code(
