@@ -107,9 +107,13 @@ def named(name: str) -> Recognition:
 
 
 def _fits(dialect: Dialect, checkpoint: Checkpoint) -> bool:
-    # Our mark is stronger than any sign: a drafter without captured states has no id list, for one.
-    seen = (holds(clue, checkpoint, strips=dialect.strips) for clue in dialect.needs)
-    return holds(ours(dialect.name), checkpoint) or all(seen)
+    # Our mark is stronger than a config's other keys (a drafter without captured states has no id list, for one), but
+    # not than the tensors: a trainer may have carried the mark along into its own layout.
+    marked = holds(ours(dialect.name), checkpoint)
+    return all(
+        holds(clue, checkpoint, strips=dialect.strips) or (marked and "tensor" not in clue.kind)
+        for clue in dialect.needs
+    )
 
 
 def _score(dialect: Dialect, checkpoint: Checkpoint) -> Recognition:

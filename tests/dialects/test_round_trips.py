@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from eaglekit.dialects.tables import DIALECTS
 from eaglekit.dialects.writing import as_written, write
 from eaglekit.drafter import Attention, Spec
 from tests.dialects.folders import content_of, contents, differences, folder_of
-from tests.dialects.strategies import fitted, specs
+from tests.dialects.strategies import PLAIN, fitted, specs
 
 WRITABLE = [dialect.name for dialect in DIALECTS.values() if dialect.writable]
 
@@ -153,3 +154,11 @@ def test_an_unmarked_gqa_drafter_with_a_list_is_recognised_as_its_reader_s(name,
     spec = fitted(data.draw(ordinary), DIALECTS[name])
     outcome, _ = written_and_read(spec, name, mark=False, given=replace(given_for(spec, name), dialect=None))
     assert outcome.dialect.name == name
+
+
+def test_a_mark_that_a_trainer_carried_along_does_not_outweigh_the_tensors(tmp_path):
+    folder = folder_of(tmp_path / "drafter", PLAIN, DIALECTS["specforge"])
+    config = json.loads((folder / "config.json").read_text())
+    config["eaglekit"]["dialect"] = "vllm"
+    (folder / "config.json").write_text(json.dumps(config))
+    assert read(open_folder(folder)).dialect.name == "specforge"
