@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from eaglekit.checkpoint.copying import BLOCK_BYTES
 from eaglekit.checkpoint.header import HEADER_LIMIT, LENGTH_BYTES
 from eaglekit.checkpoint.model import ITEM_BITS
 from eaglekit.report import Finding, Refusal
@@ -35,11 +36,14 @@ def file_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: (-RANK[entry.dtype], entry.name)))
 
 
-def safetensors_header(entries: Iterable[Entry], metadata: Mapping[str, str] | None = None) -> bytes:
+def safetensors_header(
+    entries: Iterable[Entry], metadata: Mapping[str, str] | None = None, *, data_at: int | None = None
+) -> bytes:
     """Length field and header for `entries`, byte for byte as the safetensors library (0.8) writes them.
 
     The data follows in `file_order`; metadata keys are sorted, where the library's order changes from run to run.
-    Raises `Refusal` above 100 MB, which no reader would accept.
+    With `data_at` more of the blanks that may end every header are added, so that the data starts at that offset within
+    a block of `BLOCK_BYTES`. Raises `Refusal` above 100 MB, which no reader would accept.
     """
     document: dict[str, Any] = {}
     if metadata is not None:
@@ -51,6 +55,8 @@ def safetensors_header(entries: Iterable[Entry], metadata: Mapping[str, str] | N
         start = end
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (-len(text) % LENGTH_BYTES)
+    if data_at is not None and data_at % LENGTH_BYTES == 0:
+        text += b" " * ((data_at - LENGTH_BYTES - len(text)) % BLOCK_BYTES)
     if len(text) > HEADER_LIMIT:
         raise Refusal(
             Finding(

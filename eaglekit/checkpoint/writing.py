@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 import signal
 import threading
@@ -41,13 +40,17 @@ class StagedFolder:
         self.durable, self.hashing = durable, hashing
         self._final = Path(os.path.abspath(destination))  # noqa: PTH100 - resolve() would follow a link at the end
         self._written: dict[str, Written] = {}
+        self._hashed: dict[str, HashingWriter] = {}
         self._cleanup = ExitStack()
         self._staging: Path | None = None
         self._committed = False
 
     @property
     def written(self) -> Mapping[str, Written]:
-        """Finished files: name -> size and SHA-256."""
+        """Finished files: name -> size and SHA-256. Waits for the digests that are still being made."""
+        for name, writer in list(self._hashed.items()):
+            self._written[name] = writer.finish()
+            del self._hashed[name]
         return MappingProxyType(self._written)
 
     def __enter__(self) -> StagedFolder:
@@ -69,29 +72,33 @@ class StagedFolder:
         """Write one small file."""
         with self.open_file(name) as writer:
             writer.write(data)
-        return self._written[name]
+        return writer.finish()
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[HashingWriter]:
-        """A writer of the new file `name` (POSIX, relative); its digest is in `written` afterwards."""
+        """A writer of the new file `name` (POSIX, relative); its digest will be in `written`.
+
+        Leaving the context flushes the file; its hash may go on beside whatever comes next.
+        """
         reason = unsafe_reason(name)
-        if reason or name in self._written:
+        if reason or name in self._written or name in self._hashed:
             raise ValueError(f"{name!r} {reason or 'was written before'}")
         path = self._content() / name
         place = str(self.destination / name)
         with writing_to(place):
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            with HashingWriter(descriptor, place, hashing=self.hashing) as writer:
-                yield writer
-                self._written[name] = writer.finish()
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._cleanup.callback(os.close, descriptor)
+        writer = self._cleanup.enter_context(HashingWriter(descriptor, place, hashing=self.hashing))
+        yield writer
+        if self.durable:
+            writer.sync()
+        self._hashed[name] = writer
 
     def commit(self) -> Path:
         """Give the folder its name, atomically; the destination. Raises `Refusal` when the name is taken by now."""
         content = self._content()
+        _ = self.written
         with writing_to(str(self.destination)):
             if self.durable:
                 _sync_tree(content)
@@ -132,7 +139,7 @@ def remove_leftovers(destination: Path) -> None:
 def _stage(destination: Path, cleanup: ExitStack) -> Path:
     """A locked, private folder beside `destination`; `cleanup` removes it and gives the lock back."""
     while True:
-        folder = destination.parent / f".{destination.name}.eaglekit-{secrets.token_hex(4)}"
+        folder = destination.parent / f".{destination.name}.eaglekit-{os.urandom(4).hex()}"
         folder.mkdir(mode=0o700)
         cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
         descriptor = _lock(folder)

@@ -59,6 +59,10 @@ def looks_absolute(values: Sequence[int], vocab_size: int) -> bool:
 
 def check_target_ids(target_ids: Sequence[int], vocab_size: int, *, place: str) -> list[Finding]:
     """What is wrong with a map: ids past the vocabulary, two rows for one token."""
+    if not target_ids or (
+        min(target_ids) >= 0 and max(target_ids) < vocab_size and len(set(target_ids)) == len(target_ids)
+    ):
+        return []
     for row, target in enumerate(target_ids):
         if not 0 <= target < vocab_size:
             return [
@@ -90,7 +94,7 @@ def check_target_ids(target_ids: Sequence[int], vocab_size: int, *, place: str) 
 
 def check_mask(mask: bytes, target_ids: Sequence[int] | None, draft_vocab_size: int, *, place: str) -> list[Finding]:
     """What is wrong with a mask beside its map: another count, or other tokens."""
-    count = sum(1 for byte in mask if byte)
+    count = len(mask) - mask.count(0)
     if count != draft_vocab_size:
         return [
             Finding(
@@ -102,7 +106,7 @@ def check_mask(mask: bytes, target_ids: Sequence[int] | None, draft_vocab_size: 
                 hint="d2t, t2d and the head must come from the same training run",
             )
         ]
-    if target_ids is None:
+    if target_ids is None or (max(target_ids, default=-1) < len(mask) and all(map(mask.__getitem__, target_ids))):
         return []
     marked = {token for token, byte in enumerate(mask) if byte}
     unmarked = [target for target in target_ids if target not in marked]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint, Source
-from eaglekit.checkpoint.copying import Written
+from eaglekit.checkpoint.copying import BLOCK_BYTES, Written
 from eaglekit.checkpoint.layout import Entry, safetensors_header
 from eaglekit.checkpoint.lookup import Library
 from eaglekit.checkpoint.model import Tensor
@@ -79,6 +79,7 @@ def apply(
         for file in plan.copied:
             with folder.open_file(file) as writer:
                 writer.copy(descriptors.of("source", file), 0, source.extra_files[file])
+        _refuse_invalid(plan)
         folder.write_bytes("config.json", dumps(plan.config).encode())
         folder.write_bytes(PROVENANCE, dumps(provenance(plan, content.overflows)).encode())
         written = dict(folder.written)
@@ -87,6 +88,25 @@ def apply(
         _refuse_change(source)
         folder.commit()
     return Applied(destination, written)
+
+
+def _refuse_invalid(plan: Plan) -> None:
+    """Every config is checked against its dialect's schema before it is written."""
+    from eaglekit.report.schemas import problems
+
+    found = problems(plan.config, f"config.{plan.to_dialect}")
+    if found:
+        raise Refusal(*map(_invalid, found))
+
+
+def _invalid(text: str) -> Finding:
+    return Finding(
+        "output-invalid",
+        f"the config to be written breaks its own schema: {text}",
+        place="config.json",
+        expected="a config that schemas/ allows",
+        hint="this is a mistake in eaglekit's tables: report it with the output of --json",
+    )
 
 
 class _Descriptors:
@@ -117,18 +137,39 @@ def _write_weights(
     progress: Progress | None,
 ) -> None:
     with folder.open_file(file) as writer:
-        writer.write(safetensors_header([Entry(s.name, s.dtype, s.shape) for s in steps], METADATA))
+        entries = [Entry(s.name, s.dtype, s.shape) for s in steps]
+        writer.write(safetensors_header(entries, METADATA, data_at=_data_at(steps, content)))
         for step in steps:
             if step.is_copy and content.tensor(step).strides is None:
                 stored = content.tensor(step)
-                for start in range(stored.start, stored.end, REPORTED_BYTES):
-                    end = min(start + REPORTED_BYTES, stored.end)
+                start = stored.start
+                while start < stored.end:
+                    end = min(start - start % REPORTED_BYTES + REPORTED_BYTES, stored.end)
                     writer.copy(descriptors.of(step.origin, stored.file), start, end)
                     _tell(progress, end - start)
+                    start = end
                 continue
             for piece in content.pieces(step):
                 writer.write(piece)
                 _tell(progress, len(piece))
+
+
+ALIGNED_FROM_BYTES = 64 << 20
+"""Below this a copy takes no time worth a longer header."""
+
+
+def _data_at(steps: tuple[TensorStep, ...], content: Content) -> int | None:
+    """Where in a block the data should start, so that most bytes lie as they lie in their source."""
+    weights: dict[int, int] = {}
+    position = 0
+    for step in steps:
+        if step.is_copy and content.tensor(step).strides is None:
+            offset = (content.tensor(step).start - position) % BLOCK_BYTES
+            weights[offset] = weights.get(offset, 0) + step.size_bytes
+        position += step.size_bytes
+    if sum(weights.values()) < ALIGNED_FROM_BYTES:
+        return None
+    return max(weights, key=lambda offset: (weights[offset], -offset))
 
 
 REPORTED_BYTES = 64 << 20

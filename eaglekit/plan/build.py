@@ -23,7 +23,6 @@ from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
 from eaglekit.plan.options import Options
 from eaglekit.plan.side_files import sort_files
 from eaglekit.report import Fact, Finding, Refusal, Report, Severity
-from eaglekit.report.schemas import problems
 
 SINGLE = "model.safetensors"
 
@@ -54,7 +53,6 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         layout = write(spec, dialect)
     except Refusal as refusal:
         raise Refusal(*findings, *refusal.findings) from None
-    findings += [_invalid(text) for text in problems(layout.config, f"config.{dialect.name}")]
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
@@ -82,16 +80,6 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         report=report,
         force_overflow=options.force_overflow,
         spec=spec,
-    )
-
-
-def _invalid(text: str) -> Finding:
-    return Finding(
-        "output-invalid",
-        f"the config to be written breaks its own schema: {text}",
-        place="config.json",
-        expected="a config that schemas/ allows",
-        hint="this is a mistake in eaglekit's tables: report it with the output of --json",
     )
 
 

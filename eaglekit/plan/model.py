@@ -10,7 +10,7 @@ from typing import Any
 from eaglekit.checkpoint.model import ITEM_BITS
 from eaglekit.drafter import Spec
 from eaglekit.report import Fact, Report, Table
-from eaglekit.report.json_text import dumps
+from eaglekit.report.json_text import compact
 
 SCHEMA = "eaglekit/plan/1"
 
@@ -117,7 +117,7 @@ class Plan:
             for private in ("label", "fingerprint", "digests"):
                 place.pop(private, None)
         del document["report"]
-        return "sha256:" + hashlib.sha256(dumps(document).encode()).hexdigest()
+        return "sha256:" + hashlib.sha256(compact(document).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
         """The document that `-o` saves; schema `schemas/plan.json`."""
