@@ -126,9 +126,10 @@ def _requests(texts: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _outlook(plan: Any, *, as_json: bool) -> Any:
-    """The plan with what engines will make of it; imports the renderer on the way."""
+    """The plan with what engines will make of it; imports on the way what the end of the run needs."""
     from eaglekit.plan.outlook import with_outlook
 
+    importlib.import_module("jsonschema_rs")
     if not as_json:
         importlib.import_module("eaglekit.report.terminal")
     return with_outlook(plan)
