@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,8 @@ def as_float32(data: bytes | memoryview, dtype: str) -> Any:
 
     if dtype == "BF16":
         return (numpy.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4")
-    return numpy.frombuffer(data, DTYPES[dtype]).astype("<f4")
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        return numpy.frombuffer(data, DTYPES[dtype]).astype("<f4")
 
 
 def cast(data: bytes | memoryview, source: str, target: str) -> tuple[bytes, int]:
@@ -28,11 +30,26 @@ def cast(data: bytes | memoryview, source: str, target: str) -> tuple[bytes, int
     import numpy
 
     wide = numpy.frombuffer(data, DTYPES["F64"]) if source == "F64" else as_float32(data, source)
-    with numpy.errstate(over="ignore"):
-        narrow = to_bf16(wide.astype("<f4")) if target == "BF16" else wide.astype(DTYPES[target])
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        if target != "BF16":
+            narrow = wide.astype(DTYPES[target])
+        else:
+            narrow = to_bf16(_to_odd(wide) if source == "F64" else wide)
     back = (narrow.astype("<u4") << 16).view("<f4") if target == "BF16" else narrow
     overflowed = int(numpy.count_nonzero(numpy.isfinite(wide) & ~numpy.isfinite(back)))
     return narrow.tobytes(), overflowed
+
+
+def _to_odd(values: Any) -> Any:
+    """float64 values as float32, rounded to odd: a second rounding to fewer bits is then as exact as one alone."""
+    import numpy
+
+    near = values.astype("<f4")
+    bits = near.view("<u4")
+    finite = numpy.isfinite(near) & numpy.isfinite(values)
+    away = finite & (numpy.abs(near.astype("<f8")) > numpy.abs(values))
+    inexact = finite & (near.astype("<f8") != values)
+    return ((bits - away.astype("<u4")) | inexact.astype("<u4")).view("<f4")
 
 
 def to_bf16(values: Any) -> Any:
@@ -45,14 +62,16 @@ def to_bf16(values: Any) -> Any:
 
 
 def row_cosines(first: Source, a: Tensor, second: Source, b: Tensor, rows: Sequence[int]) -> list[float]:
-    """The cosine between the same rows of two 2-D float tensors, one number per row; a zero row counts as 0."""
+    """The cosine between the same rows of two 2-D float tensors, one number per row; a row of zeros or with NaN counts as 0."""
     import numpy
 
     cosines = []
     for row in rows:
         left, right = (as_float32(_row(s, t, row), t.dtype).astype("<f8") for s, t in ((first, a), (second, b)))
-        norm = float(numpy.linalg.norm(left) * numpy.linalg.norm(right))
-        cosines.append(float(left @ right) / norm if norm > 0 else 0.0)
+        with numpy.errstate(invalid="ignore", over="ignore"):
+            norm = float(numpy.linalg.norm(left) * numpy.linalg.norm(right))
+            cosine = float(left @ right) / norm if norm > 0 else 0.0
+        cosines.append(cosine if math.isfinite(cosine) else 0.0)
     return cosines
 
 
@@ -74,5 +93,8 @@ def largest_difference(first: bytes, first_dtype: str, second: bytes, second_dty
     import numpy
 
     a, b = (as_float32(data, dtype).astype("<f8") for data, dtype in ((first, first_dtype), (second, second_dtype)))
-    gaps = numpy.where(numpy.isnan(a) & numpy.isnan(b), 0.0, numpy.nan_to_num(numpy.abs(a - b), nan=numpy.inf))
-    return float(gaps.max(initial=0.0))
+    with numpy.errstate(invalid="ignore"):
+        gaps = numpy.abs(a - b)
+    # Equal infinities differ by NaN, and so do NaN beside NaN: both count as equal.
+    same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
+    return float(numpy.where(same, 0.0, numpy.nan_to_num(gaps, nan=numpy.inf)).max(initial=0.0))

@@ -206,3 +206,11 @@ def test_mixed_dtypes_are_kept_as_stored(tmp_path):
     source = put(tmp_path / "source", json.loads((tmp_path / "config" / "config.json").read_text()), tensors)
     assert [finding.code for finding in read(open_folder(source)).findings] == ["dtype-mixed"]
     assert tensors_of(converted(source, tmp_path / "out", to="vllm"))["norm.weight"] == tensors["norm.weight"]
+
+
+def test_a_cast_from_f64_to_bf16_rounds_once() -> None:
+    # Just above the tie between 1 and the next BF16: rounded to F32 first, it would become the tie and go to even.
+    value = 1 + 2.0**-8 + 2.0**-40
+    narrow, overflowed = cast(np.array([value, -value, 1.0, np.inf, 1e300]).tobytes(), "F64", "BF16")
+    assert np.frombuffer(narrow, "<u2").tolist() == [0x3F81, 0xBF81, 0x3F80, 0x7F80, 0x7F80]
+    assert overflowed == 1
