@@ -62,7 +62,7 @@ def to_bf16(values: Any) -> Any:
 
 
 def row_cosines(first: Source, a: Tensor, second: Source, b: Tensor, rows: Sequence[int]) -> list[float]:
-    """The cosine between the same rows of two 2-D float tensors, one number per row; a row of zeros or with NaN counts as 0."""
+    """The cosine between the same rows of two 2-D float tensors; a row of zeros or with NaN counts as 0."""
     import numpy
 
     cosines = []

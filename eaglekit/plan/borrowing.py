@@ -24,7 +24,8 @@ def settle_embedding(
     if options.embedding == "drop" and spec.own_embedding:
         if spec.hidden_size != spec.target_hidden_size:
             return spec, [_must_own(spec)]
-        return replace(spec, own_embedding=False), []
+        proved = any(finding.code == _COPY for finding in findings)
+        return replace(spec, own_embedding=False), [] if proved else [_replaced()]
     if options.embedding == "copy" or (not spec.own_embedding and NEEDS_EMBEDDING in dialect.limits):
         if spec.own_embedding:
             return spec, [_already("embedding")]
@@ -82,6 +83,17 @@ def _target_needed(what: str, dialect: Dialect) -> Finding:
         got=f"no {what}",
         expected="the target's",
         hint=f"add --target PATH_OR_ID: its {what} is copied byte for byte",
+    )
+
+
+def _replaced() -> Finding:
+    return Finding(
+        "embedding-replaced",
+        "the drafter's own embedding is left out, and it is not known to be the target's: another function",
+        place="--embedding drop",
+        got="the target's embedding",
+        expected="the drafter's own",
+        hint="--target PATH_OR_ID with both folders on this machine proves a copy; without proof, measure acceptance",
     )
 
 

@@ -56,6 +56,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
+    findings += _casts(steps)
     if options.requests:
         # Imported here: without a request the engines are heard while the bytes are copied.
         from eaglekit.plan.outlook import answers
@@ -81,6 +82,28 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         force_overflow=options.force_overflow,
         spec=spec,
     )
+
+
+EXACT_CASTS = frozenset({"cast BF16 to F32", "cast F16 to F32"})
+"""Casts that keep every value."""
+
+
+def _casts(steps: Iterable[TensorStep]) -> list[Finding]:
+    """The warning that a cast rounds, when one does."""
+    rounded = sorted({word for step in steps for word in step.steps if word.startswith("cast")} - EXACT_CASTS)
+    if not rounded:
+        return []
+    shown = ", ".join(rounded)
+    return [
+        Finding(
+            "dtype-cast",
+            f"values are rounded: {shown}",
+            place="--dtype",
+            got=shown,
+            expected="the stored values",
+            hint="the function is the same up to rounding; leave --dtype out for the same bytes",
+        )
+    ]
 
 
 def _identity(layout: Layout, spec: Spec) -> tuple[int, ...] | None:

@@ -9,11 +9,17 @@ import eaglekit
 from eaglekit.plan.model import Place, Plan
 
 PROVENANCE = "provenance.json"
+CHANGES = {
+    "dtype-cast": "rounded to another dtype",
+    "embedding-replaced": "the target's embedding instead of the drafter's own",
+}
+"""Finding code -> what it says about the function."""
 SCHEMA = "eaglekit/provenance/1"
 
 
 def provenance(plan: Plan, overflows: Mapping[str, int]) -> dict[str, Any]:
     """The provenance of the folder that `plan` makes."""
+    codes = {finding.code for finding in plan.report.findings}
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "tool": {"name": "eaglekit", "version": eaglekit.__version__},
@@ -22,10 +28,10 @@ def provenance(plan: Plan, overflows: Mapping[str, int]) -> dict[str, Any]:
         "plan": plan.digest(),
         "from": plan.from_dialect,
         "to": plan.to_dialect,
-        "function": "preserved" if not _changes_numbers(plan) else "cast to another dtype",
+        "function": "; ".join(sorted(CHANGES[code] for code in codes & CHANGES.keys())) or "preserved",
         "left": [{"kind": item.kind, "name": item.name, "why": item.why} for item in plan.left],
         # Codes only: the messages may name folders of the machine that converted.
-        "findings": sorted({finding.code for finding in plan.report.findings}),
+        "findings": sorted(codes),
     }
     if overflows:
         document["overflows"] = dict(sorted(overflows.items()))
@@ -35,7 +41,3 @@ def provenance(plan: Plan, overflows: Mapping[str, int]) -> dict[str, Any]:
 def _published(place: Place) -> dict[str, Any]:
     """Identity and digest. Weights are covered by the manifest: their bytes are the ones that were copied."""
     return {**place.identity, "digest": place.content, "digest_covers": "config, headers and sizes"}
-
-
-def _changes_numbers(plan: Plan) -> bool:
-    return any(word.startswith("cast") for steps in plan.files.values() for step in steps for word in step.steps)

@@ -207,3 +207,27 @@ def test_an_edited_plan_takes_no_other_tensor_of_the_target(tensor, saved):
 def test_a_plan_that_copies_passes_the_check_of_edited_plans(saved):
     plan = load(saved / "plan.json")
     assert check(plan, open_folder(saved / "source"), open_library(LocalFolder(saved / "target"))) == []
+
+
+def test_leaving_out_an_embedding_that_is_not_known_to_be_a_copy_is_told_as_another_function(tmp_path: Path) -> None:
+    from tests.cli.running import CHECKPOINTS, eaglekit
+
+    out = tmp_path / "out"
+    done = eaglekit("convert", CHECKPOINTS / "speculators-0.9-llama", out, "--embedding", "drop", "--json")
+    assert done.code == 0
+    assert "embedding-replaced" in done.codes
+    assert "another function" in done.document["findings"][0]["message"]
+    assert "the target's embedding" in (out / "provenance.json").read_text()
+
+
+def test_leaving_out_a_proved_copy_keeps_the_function(tmp_path: Path) -> None:
+    from tests.cli.running import CHECKPOINTS, eaglekit
+
+    out = tmp_path / "out"
+    done = eaglekit(
+        "convert", CHECKPOINTS / "speculators-0.9-llama", out, "--embedding", "drop",
+        "--target", CHECKPOINTS / "target-llama", "--json",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "embedding-replaced" not in done.codes
+    assert '"function": "preserved"' in (out / "provenance.json").read_text()

@@ -196,7 +196,7 @@ def test_a_cast_is_told_as_another_function_in_the_provenance(tmp_path):
         )["function"]
         for dtype in ("F32", "BF16")
     }
-    assert functions == {"F32": "preserved", "BF16": "cast to another dtype"}
+    assert functions == {"F32": "preserved", "BF16": "rounded to another dtype"}
 
 
 def test_mixed_dtypes_are_kept_as_stored(tmp_path):

@@ -18,6 +18,16 @@ CODES: tuple[Code, ...] = (
         "Leave the option out.",
     ),
     Code(
+        "embedding-replaced", WARNING, "the drafter runs with another embedding than its own",
+        "Leaving an embedding out makes engines share the target's. When the two are not the same table, the drafter "
+        "computes something else: right text, and perhaps less acceptance.",
+        "Prove it a copy with --target, or measure.",
+    ),
+    Code(
+        "dtype-cast", WARNING, "values were rounded",
+        "A cast to fewer bits rounds every weight. The provenance says so.", "Leave --dtype out for the same bytes.",
+    ),
+    Code(
         "embedding-needed", ERROR, "a drafter of another width than its target needs its own embedding",
         "Engines share the target's embedding with drafters that have none. With another width the first step crashes.",
         "Get the file with its embedding from the trainer.",
