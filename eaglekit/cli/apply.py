@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ from eaglekit.cli.output import guarded, json_option, print_report, progress_bar
 @click.option("--dry-run", is_flag=True, help="Check the plan against its source and show it; write nothing.")
 @write_options
 @json_option
-@guarded("apply")
+@guarded("apply", "plan_file")
 def command(
     plan_file: Path, *, dst: Path | None, dry_run: bool, no_manifest: bool, no_fsync: bool, as_json: bool
 ) -> None:
@@ -37,6 +38,7 @@ def command(
     from eaglekit.plan.saved import load, verify
 
     plan = load(plan_file)
+    plan = replace(plan, report=replace(plan.report, command="apply"))
     source = open_local(plan.source.label, quiet=as_json)
     library = open_plan_target(plan, quiet=as_json)
     with progress_bar("check the source", source.size_bytes, quiet=as_json) as tell:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from eaglekit.cli.options import meaning_options, stacked
-from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say
+from eaglekit.cli.options import all_engines_option, meaning_options, stacked
+from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say, shorten_engines
 
 write_options = stacked(
     click.option("--no-manifest", is_flag=True, help="Do not hash files on the way; writes no SHA256SUMS."),
@@ -45,11 +45,12 @@ write_options = stacked(
     help="Copy the target's head into a drafter without one; `embedding` when the target has none either.",
 )
 @click.option("--max-shard-size", metavar="SIZE", help="Split the weights into files of at most this size, e.g. 2GB.")
+@all_engines_option
 @click.option("--dry-run", is_flag=True, help="Show the plan and write nothing; DST may be left out.")
 @click.option("-o", "--plan-file", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan for `apply`.")
 @write_options
 @json_option
-@guarded("convert")
+@guarded("convert", "src")
 def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_file: Path | None, **wishes: Any) -> None:
     """Write a drafter as EAGLE 3.1, for every engine or for one.
 
@@ -80,21 +81,23 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
         with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
             plan = save(plan, plan_file, source, library, progress=tell)
         say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
+    engines = None if wishes["all_engines"] else tuple(wishes["requests"])
     if dry_run or dst is None:
-        print_report(report, as_json=as_json, headline=plan.summary(), facts=SHOWN)
+        shown = report if as_json or engines is None else shorten_engines(report, engines)
+        print_report(shown, as_json=as_json, headline=plan.summary(), facts=SHOWN)
         return
     how = Wishes(durable=not wishes["no_fsync"], manifest=not wishes["no_manifest"])
-    carry_out(plan, dst, source, library, how, as_json=as_json)
+    carry_out(plan, dst, source, library, how, as_json=as_json, engines=engines)
 
 
-_WRITING = {"no_manifest", "no_fsync"}
+_WRITING = {"no_manifest", "no_fsync", "all_engines"}
 SHOWN = ("dialect", "aux_layers", "fusion_norm", "feedback", "residual", "rope")
 """The facts a person wants to see beside a plan; `inspect` and `--json` have all of them."""
 
 
 def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     """The plan, the opened source, and the target's library where something is copied from it."""
-    from eaglekit.cli.loading import given_from, local_library, open_local, open_target
+    from eaglekit.cli.loading import given_from, local_library, open_local, open_target, parse_requests
     from eaglekit.dialects.reading import read
     from eaglekit.plan.build import build
     from eaglekit.plan.options import DTYPES, Options
@@ -105,7 +108,7 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     size, dtype, requests = wishes.pop("max_shard_size"), wishes.pop("dtype"), wishes.pop("requests")
     target_text = wishes.pop("target")
     options = Options(
-        requests=_requests(requests),
+        requests=parse_requests(requests),
         dtype=DTYPES[dtype] if dtype else None,
         max_shard_bytes=parse_size(size) if size else None,
         **wishes,
@@ -115,14 +118,6 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     source = open_local(src, quiet=quiet)
     plan = build(read(source, given), options, target)
     return plan, source, local_library(target, plan, quiet=quiet)
-
-
-def _requests(texts: tuple[str, ...]) -> tuple[Any, ...]:
-    if not texts:
-        return ()
-    from eaglekit.engines.requests import parse_request
-
-    return tuple(parse_request(text) for text in texts)
 
 
 def _outlook(plan: Any, *, as_json: bool) -> Any:
@@ -135,8 +130,10 @@ def _outlook(plan: Any, *, as_json: bool) -> Any:
     return with_outlook(plan)
 
 
-def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool) -> None:
-    """Apply a plan with a bar, and print what was written."""
+def carry_out(
+    plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool, engines: tuple[str, ...] | None = ()
+) -> None:
+    """Apply a plan with a bar, and print what was written; of engines only the usual ones and those named, or all."""
     from eaglekit.plan.apply import apply
 
     # Copying waits for the disk and the hash: what is only told afterwards is worked out beside it.
@@ -147,7 +144,8 @@ def carry_out(plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_j
         plan = told.result()
     report = plan.full_report(applied)
     shown = ["plan-config", "plan-left", "engines"]
-    print_report(report, as_json=as_json, headline=plan.summary(), tables=shown, facts=SHOWN)
+    told_report = report if as_json or engines is None else shorten_engines(report, engines)
+    print_report(told_report, as_json=as_json, headline=plan.summary(), tables=shown, facts=SHOWN)
     if not as_json:
         files = len(applied.files)
         say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)   check: eaglekit inspect {dst}")

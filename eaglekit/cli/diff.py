@@ -15,7 +15,7 @@ from eaglekit.cli.output import guarded, json_option, print_report
 @click.argument("second", metavar="B")
 @meaning_options
 @json_option
-@guarded("diff")
+@guarded("diff", "first")
 def command(first: str, second: str, *, target: str | None, as_json: bool, **meaning: Any) -> None:
     """Compare two drafters by role and meaning.
 
@@ -31,9 +31,10 @@ def command(first: str, second: str, *, target: str | None, as_json: bool, **mea
     from eaglekit.cli.loading import given_from, open_local, open_target
     from eaglekit.plan.diff import diff, read_on_its_own
 
-    given = given_from(target=open_target(target), **meaning)
+    opened = open_target(target)
+    given = given_from(target=opened, **meaning)
     one, two = open_local(first, quiet=as_json), open_local(second, quiet=as_json)
-    report = diff(read_on_its_own(one, given), read_on_its_own(two, given))
+    report = diff(read_on_its_own(one, given), read_on_its_own(two, given), opened)
     print_report(report, as_json=as_json)
     if not report.ok:
         raise SystemExit(1)

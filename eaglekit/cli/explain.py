@@ -13,7 +13,7 @@ from eaglekit.report import Fact, Finding, Refusal, Report, Table
 @click.command("explain")
 @click.argument("code", required=False)
 @json_option
-@guarded("explain")
+@guarded("explain", "code")
 def command(code: str | None, *, as_json: bool) -> None:
     """Tell the story behind a finding code.
 

@@ -21,6 +21,7 @@ from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:
     from eaglekit.checkpoint.remote import HubFolder
+    from eaglekit.engines.model import Request
 
 
 def find_source(text: str) -> Source:
@@ -101,6 +102,15 @@ def open_plan_target(plan: Plan, *, quiet: bool) -> Library | None:
         return open_library(source, partial=True)
     index = [name for name in source.files() if name.endswith(".index.json")]
     return open_library(download(hub, ["config.json", *index, *plan.target.digests], quiet=quiet), partial=True)
+
+
+def parse_requests(texts: Sequence[str]) -> tuple[Request, ...]:
+    """The engines named with `--for`. Raises `Refusal`. The engines are imported only when one is named."""
+    if not texts:
+        return ()
+    from eaglekit.engines.requests import parse_request
+
+    return tuple(parse_request(text) for text in texts)
 
 
 def given_from(

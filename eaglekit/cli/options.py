@@ -27,6 +27,17 @@ target_option = click.option(
     help="The target model, a folder or Hub id: only its config, index and two headers are read.",
 )
 
+all_engines_option = click.option(
+    "--all-engines", is_flag=True, help="Show every engine, not only vLLM, SGLang and those named with --for."
+)
+
+FACTS = (
+    "norm_output norm_before_residual tie_word_embeddings attention_bias mlp_bias rope_theta rms_norm_eps hidden_act "
+    "num_attention_heads num_key_value_heads head_dim vocab_size target_hidden_size max_position_embeddings "
+    "mask_token_id target_layers target_name target_architecture speculative_tokens map"
+)
+"""The names that `--set` knows, for help that imports nothing; a test holds them against `SETTINGS`."""
+
 meaning_options = stacked(
     target_option,
     click.option("--target-family", metavar="NAME", help="The target's model_type, when no --target is at hand."),
@@ -37,7 +48,9 @@ meaning_options = stacked(
         help="How the file's layer ids are meant: input of block k, or output of block k.",
     ),
     click.option("--from", "dialect", metavar="DIALECT", help="Which dialect to read, when recognition asks."),
-    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A fact that the source does not say."),
+    click.option(
+        "--set", "settings", metavar="KEY=VALUE", multiple=True, help=f"A fact that the source does not say: {FACTS}."
+    ),
     click.option("--drop", "drops", metavar="NAME", multiple=True, help="A config key or tensor to leave behind."),
 )
 """What a checkpoint means, where the file does not say it."""

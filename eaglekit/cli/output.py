@@ -70,13 +70,15 @@ def refuse(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> No
         from eaglekit.report.terminal import show_findings
 
         out = console(sys.stderr)
-        show_findings(report.findings, out)
         count = len(report.errors)
         codes = list(dict.fromkeys(finding.code for finding in report.errors))
-        out.print(
-            f"\n{command} refused: {count} error{'s' if count != 1 else ''}. The story behind one: "
-            f"[bold]eaglekit explain {codes[0] if codes else 'CODE'}[/bold]"
-        )
+        with out.capture() as captured:
+            show_findings(report.findings, out)
+            out.print(
+                f"\n{command} refused: {count} error{'s' if count != 1 else ''}. The story behind one: "
+                f"[bold]eaglekit explain {codes[0] if codes else 'CODE'}[/bold]"
+            )
+        click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), err=True)
     sys.exit(1)
 
 
@@ -86,16 +88,34 @@ def fail_usage(error: click.ClickException) -> None:
     click.echo(dumps(Report("eaglekit", "", findings=(finding,)).as_json()), nl=False)
 
 
-def guarded(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+USUAL = ("vllm", "sglang")
+"""Engines that are shown without being asked for."""
+
+
+def shorten_engines(report: Report, requests: Sequence[str]) -> Report:
+    """The report with the engines a person asked about first and no others; how many are left out is said."""
+    asked = {request.partition("@")[0].lower() for request in requests}
+    tables = []
+    for table in report.tables:
+        if table.name == "engines":
+            rows = tuple(row for row in table.rows if row[0] in asked or row[0] in USUAL)
+            others = len({row[0] for row in table.rows}) - len({row[0] for row in rows})
+            title = f"{table.title} ({others} more: --all-engines)" if others else table.title
+            table = replace(table, title=title, rows=rows)
+        tables.append(table)
+    return replace(report, tables=tuple(tables))
+
+
+def guarded(command: str, subject_of: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Turns refusals, and what the operating system refuses, into findings and exit code 1: never a traceback.
 
-    The command's first argument is its subject; it must take `as_json`.
+    `subject_of` names the argument that is the report's subject; the command must take `as_json`.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @wraps(function)
         def wrapped(*args: Any, **options: Any) -> None:
-            subject = str(next(iter(options.values()), ""))
+            subject = str(options.get(subject_of) or "")
             try:
                 function(*args, **options)
             except Refusal as refusal:

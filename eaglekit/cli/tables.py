@@ -11,7 +11,7 @@ from eaglekit.report import Report
 @click.command("engines")
 @click.argument("name", required=False)
 @json_option
-@guarded("engines")
+@guarded("engines", "name")
 def engines(name: str | None, *, as_json: bool) -> None:
     """List the engines and what each honours.
 
@@ -32,7 +32,7 @@ def engines(name: str | None, *, as_json: bool) -> None:
 @click.command("dialects")
 @click.argument("name", required=False)
 @json_option
-@guarded("dialects")
+@guarded("dialects", "name")
 def dialects(name: str | None, *, as_json: bool) -> None:
     """List the spellings that are read and written.
 

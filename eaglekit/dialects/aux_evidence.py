@@ -130,10 +130,14 @@ def _weigh(ids: tuple[int, ...], evidence: list[Evidence], target_layers: int | 
             return AuxLayers(rule.decode(ids, target_layers), Origin("rule", f"{rule.name} ids, because {because}"))
         if len(rules) > 1:
             break
-    return AuxLayers((), Origin("unknown", "the evidence does not decide"), (_ask(ids, evidence),))
+    return AuxLayers(
+        (),
+        Origin("unknown", "the evidence does not decide"),
+        (_ask(ids, evidence, depth_known=target_layers is not None),),
+    )
 
 
-def _ask(ids: tuple[int, ...], evidence: list[Evidence]) -> Finding:
+def _ask(ids: tuple[int, ...], evidence: list[Evidence], *, depth_known: bool) -> Finding:
     shown = ", ".join(map(str, ids))
     readings = [f"boundary [{shown}]"]
     readings.append(f"output-of, which is boundary [{', '.join(str(i + 1) for i in ids)}]")
@@ -144,8 +148,8 @@ def _ask(ids: tuple[int, ...], evidence: list[Evidence]) -> Finding:
         place="eagle_aux_hidden_state_layer_ids",
         got=reasons or "no evidence",
         expected=" or ".join(readings),
-        hint="say how they were trained: --aux-convention boundary or --aux-convention output-of"
-        " (or --aux-layers with boundary indices)",
+        hint=("" if depth_known else "add --target PATH_OR_ID or --set target_layers=N, which often decides it; else ")
+        + "say how they were trained: --aux-convention boundary or output-of, or --aux-layers with boundary indices",
     )
 
 

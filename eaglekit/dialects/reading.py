@@ -82,7 +82,7 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
     config = read_config(checkpoint.config, dialect, given.drops)
     tie = _tie(bound, config, given)
     facts, findings = _settle(checkpoint, dialect, bound, config, given)
-    findings = [*bound.findings, *config.findings, *tie, *findings]
+    findings = [*_unknown_drops(checkpoint, given), *bound.findings, *config.findings, *tie, *findings]
     spec, more = _spec(checkpoint, dialect, bound, facts, given)
     findings += more
     if spec is not None:
@@ -114,6 +114,22 @@ def _tie(bound: Bound, config: ConfigFacts, given: Given) -> list[Finding]:
             hint="trained with its embedding as the head: --set tie_word_embeddings=true; with the target's head, and "
             "the flag only copied from the target: --set tie_word_embeddings=false",
         )
+    ]
+
+
+def _unknown_drops(checkpoint: Checkpoint, given: Given) -> list[Finding]:
+    """A `--drop` that names nothing is a slip of the pen."""
+    return [
+        Finding(
+            "drop-unknown",
+            f"--drop {name} names no config key or tensor of this checkpoint",
+            place="--drop",
+            got=name,
+            expected="a dotted config key or a tensor name",
+            hint="eaglekit inspect PATH --tensors lists them",
+        )
+        for name in given.drops
+        if name not in checkpoint.tensors and at(checkpoint.config, name) is ABSENT
     ]
 
 
@@ -262,10 +278,24 @@ def _spec(
         Origin("read", "config.json"),
     )
     facts.setdefault("rms_norm_eps", Known(0.0, Origin("unknown", "nothing states rms_norm_eps")))
+    if "max_position_embeddings" not in facts and not given.target_facts:
+        findings.append(_context_unstated())
     if "trained_context_length" not in facts and "max_position_embeddings" in facts:
         facts["trained_context_length"] = facts["max_position_embeddings"]
     names = {field.name for field in fields(Spec)}
     return Spec(**{name: known.value for name, known in facts.items() if name in names}), findings
+
+
+def _context_unstated() -> Finding:
+    return Finding(
+        "context-unstated",
+        "the drafter does not say how many positions it has",
+        place="config.json max_position_embeddings",
+        got="no key",
+        expected="the target's",
+        hint="vLLM then drafts only up to 2048: add --target PATH_OR_ID, or --set max_position_embeddings=N",
+        severity=Severity.WARNING,
+    )
 
 
 def _value(facts: Mapping[str, Known], name: str) -> Any:

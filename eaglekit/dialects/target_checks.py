@@ -37,7 +37,8 @@ def fit(read: Read, target: Target) -> tuple[Spec, list[Finding]]:
     findings: list[Finding] = list(target.findings)
     findings += _sizes(spec, target)
     findings += _rope(spec, target)
-    spec, context = _context(spec, target)
+    given = read.drafter.origins.get("max_position_embeddings")
+    spec, context = (spec, []) if given is not None and given.kind == "given" else _context(spec, target)
     findings += context
     if not findings or all(f.code != "target-size" for f in findings):
         findings += _embedding(read.checkpoint, read.drafter, target)

@@ -45,3 +45,25 @@ def _joined(spans: list[Span]) -> list[Span]:
         else:
             joined.append(span)
     return joined
+
+
+def request_findings(requested: Iterable[Reading], *, severity: Severity) -> list[Finding]:
+    """What stands against engines that somebody wants to serve with; what nobody knows stands against them too."""
+    findings: list[Finding] = []
+    for reading in requested:
+        bad = reading.verdict in (Verdict.MISREADS, Verdict.REJECTS)
+        findings += as_findings([reading], severity=severity if bad else Severity.NOTE)
+        findings += [_open(reading, sentence, severity) for sentence in reading.unknown]
+    return findings
+
+
+def _open(reading: Reading, sentence: str, severity: Severity) -> Finding:
+    return Finding(
+        "engine-not-known",
+        f"what {ENGINES[reading.engine].title} makes of it is open: {sentence}",
+        place=reading.engine,
+        got="not known",
+        expected=Verdict.READS.value,
+        hint="where the target decides, add --target PATH_OR_ID or --set target_layers=N; else measure",
+        severity=severity,
+    )

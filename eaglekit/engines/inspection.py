@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,19 @@ from eaglekit.dialects.reading import Read, read
 from eaglekit.dialects.target import Target
 from eaglekit.dialects.target_checks import fit
 from eaglekit.drafter import Spec
-from eaglekit.engines.evaluate import readings
-from eaglekit.engines.model import Artefact, Reading
-from eaglekit.report import Fact, Finding, Refusal, Report, Table
+from eaglekit.engines.evaluate import readings, select
+from eaglekit.engines.findings import request_findings
+from eaglekit.engines.model import Artefact, Reading, Request, Verdict
+from eaglekit.report import Fact, Finding, Refusal, Report, Severity, Table
 
 
-def inspect(checkpoint: Checkpoint, given: Given, target: Target | None = None) -> Report:
-    """Everything known about a checkpoint. What is wrong is in the findings; only a stranger raises `Refusal`."""
+def inspect(
+    checkpoint: Checkpoint, given: Given, target: Target | None = None, requests: Sequence[Request] = ()
+) -> Report:
+    """Everything known about a checkpoint. What is wrong is in the findings; only a stranger raises `Refusal`.
+
+    With `requests` the findings also hold what stands against these engines reading the file as it is.
+    """
     base = Report("inspect", checkpoint.source.label, facts=tuple(_folder_facts(checkpoint)))
     try:
         outcome = read(checkpoint, given)
@@ -38,7 +44,9 @@ def inspect(checkpoint: Checkpoint, given: Given, target: Target | None = None) 
     if outcome.drafter is not None and spec is not None:
         facts += [Fact(name, value, origin) for name, value, origin in outcome.drafter.facts()]
         artefact = Artefact(checkpoint.config, checkpoint.tensors, _beside(spec, target), _seen_ids(spec, given))
-        tables.insert(0, engine_table(readings(artefact)))
+        found = readings(artefact)
+        tables.insert(0, engine_table(found))
+        findings += request_findings([select(found, request) for request in requests], severity=Severity.ERROR)
     tables.append(
         Table("dropped-keys", "Config keys that say nothing about the function", ("key", "why"), outcome.dropped_keys)
     )
@@ -63,12 +71,17 @@ def engine_table(found: Iterable[Reading], title: str = "What engines make of it
         (
             reading.engine,
             str(reading.span),
-            reading.verdict.value,
+            OPEN if reading.unknown and reading.verdict is Verdict.READS else reading.verdict.value,
             "\n".join([*(effect.text for effect in reading.effects), *(f"not known: {u}" for u in reading.unknown)]),
         )
         for reading in found
     )
-    return Table("engines", title, ("engine", "versions", "verdict", "because"), rows)
+    return Table("engines", title, ENGINE_COLUMNS, rows)
+
+
+OPEN = "not known"
+"""Shown instead of a verdict that stands on something nobody knows."""
+ENGINE_COLUMNS = ("engine", "versions", "verdict", "because")
 
 
 def _folder_facts(checkpoint: Checkpoint) -> Iterable[Fact]:

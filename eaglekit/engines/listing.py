@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eaglekit.engines.requests import known_engine
-from eaglekit.engines.rules import Capability, Engine
+from eaglekit.engines.rules import Behaviour, Capability, Engine, Feature
 from eaglekit.engines.tables import ENGINES
 from eaglekit.report import Table
 
@@ -30,10 +30,26 @@ def capabilities_table(name: str) -> Table:
     return Table(f"engine-{name}", f"What {engine.title} does", columns, rows)
 
 
+ACCEPTED = frozenset(
+    {
+        Feature.TARGETS,
+        Feature.LAYER_NAMES,
+        Feature.ACTIVATION,
+        Feature.SPECULATORS_TYPES,
+        Feature.SPECULATORS_CLASSES,
+        Feature.ROPE_SCALING,
+        Feature.MODEL_TYPES,
+    }
+)
+"""Features whose values are what an engine takes, also where it refuses everything else."""
+
+
 def _cells(row: Capability) -> tuple[str, ...]:
     drafter, target = row.drafter.replace("*", "any"), row.family or "any"
     values = ", ".join(row.values)
-    return (row.feature.value, drafter, target, str(row.span), row.behaviour.value, values, row.source)
+    listed = row.behaviour is Behaviour.REJECTED and row.values and row.feature in ACCEPTED
+    behaviour = "anything but these is refused" if listed else row.behaviour.value
+    return (row.feature.value, drafter, target, str(row.span), behaviour, values, row.source)
 
 
 def as_markdown(table: Table) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint, Source
+from eaglekit.checkpoint.hub_id import is_local
 from eaglekit.checkpoint.layout import Entry, file_order
 from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.clues import ABSENT, at
+from eaglekit.dialects.dialect import Dialect
+from eaglekit.dialects.families import sglang_rule
 from eaglekit.dialects.reading import Read
 from eaglekit.dialects.target import Target
 from eaglekit.dialects.target_checks import fit
@@ -35,12 +39,13 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         drafter = read.drafter_or_refuse()
         findings += read.findings
     except Refusal as refusal:
-        raise Refusal(*findings, *refusal.findings) from None
+        raise Refusal(*findings, *refusal.findings, *_next_question(read, dialect)) from None
     spec = drafter.spec
     if target is not None:
         spec, more = fit(read, target)
         findings += more
     spec, more = settle_embedding(spec, findings, dialect, options, target)
+    differs = any(finding.code in ("embedding-trained", "embedding-untrained") for finding in findings)
     # A word of the user about the embedding answers the question that the check asked.
     findings = [f for f in findings if not (f.code == "embedding-untrained" and options.embedding != "auto")]
     findings += more
@@ -61,7 +66,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         # Imported here: without a request the engines are heard while the bytes are copied.
         from eaglekit.plan.outlook import answers
 
-        findings += answers(layout.config, steps, spec, options)
+        findings += answers(layout.config, steps, spec, options, trained_embedding=differs and spec.own_embedding)
     report = _report(read, spec, findings, options)
     if not report.ok:
         raise Refusal(report=report)
@@ -82,6 +87,17 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         force_overflow=options.force_overflow,
         spec=spec,
     )
+
+
+def _next_question(read: Read, dialect: Dialect) -> list[Finding]:
+    """What the layout would ask next: told with the other questions, so that one answer can serve all."""
+    if not dialect.needs_target_family or read.drafter is None:
+        return []
+    try:
+        sglang_rule(read.drafter.spec.target_family)
+    except Refusal as refusal:
+        return list(refusal.findings)
+    return []
 
 
 EXACT_CASTS = frozenset({"cast BF16 to F32", "cast F16 to F32"})
@@ -276,8 +292,10 @@ def _paths(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
 
 
 def _label(source: Source) -> str:
-    """How a saved plan finds a folder again: a Hub id at its commit, or the folder as the user wrote it."""
+    """How a saved plan finds a folder again, from anywhere: a Hub id at its commit, or an absolute path."""
     identity = source.identity()
+    if is_local(source.label):
+        return str(Path(source.label).expanduser().absolute())
     return f"{identity['repo']}@{identity['commit']}" if "commit" in identity else source.label
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 
 from eaglekit.checkpoint import Checkpoint, Tensor
 from eaglekit.checkpoint.model import FLOATS, ITEM_BITS
 from eaglekit.checkpoint.numbers import cast, largest_difference
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import Read, read
+from eaglekit.dialects.target import Target
 from eaglekit.drafter import Drafter, Spec
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.drafter.spec import jsonable
@@ -49,10 +50,15 @@ def read_on_its_own(checkpoint: Checkpoint, given: Given) -> Read:
     return read(checkpoint, given) if any(f.severity is Severity.ERROR for f in alone.findings) else alone
 
 
-def diff(first: Read, second: Read) -> Report:
-    """The report on two readings; a difference in function is an error finding."""
-    a, b = first.drafter_or_refuse(), second.drafter_or_refuse()
+def diff(first: Read, second: Read, target: Target | None = None) -> Report:
+    """The report on two readings; a difference in function is an error finding.
+
+    A tensor that one drafter has and the other shares with the target is compared with the target's, if there is one.
+    """
+    a, b = _named(first), _named(second)
     pairs = [_pair(role, first.checkpoint, a, second.checkpoint, b) for role in _roles(a, b)]
+    if target is not None:
+        pairs = [_beside_target(pair, first.checkpoint, second.checkpoint, target) for pair in pairs]
     meanings = list(_meanings(a.spec, b.spec))
     findings = [*_tensor_findings(pairs), *_meaning_findings(meanings)]
     counts: dict[str, int] = {}
@@ -64,7 +70,7 @@ def diff(first: Read, second: Read) -> Report:
         facts=(
             Fact("first", f"{first.checkpoint.source.label} ({first.dialect.name})"),
             Fact("second", f"{second.checkpoint.source.label} ({second.dialect.name})"),
-            Fact("function", "the same" if not findings else "different"),
+            Fact("function", _verdict(findings)),
             Fact("tensors", ", ".join(f"{count} {verdict}" for verdict, count in counts.items())),
         ),
         findings=tuple(findings),
@@ -76,6 +82,40 @@ def diff(first: Read, second: Read) -> Report:
                   tuple((name, x, y, "no" if name in ABOUT else "yes") for name, x, y in meanings)),
         ),
     )  # fmt: skip
+
+
+def _named(reading: Read) -> Drafter:
+    """The drafter; a refusal says which of the two files it is about."""
+    try:
+        return reading.drafter_or_refuse()
+    except Refusal as refusal:
+        label = reading.checkpoint.source.label
+        raise Refusal(*(replace(f, place=f"{label}: {f.place}") for f in refusal.findings)) from None
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return "different"
+    return "the same, if the tensor that only one of them has equals the target's" if findings else "the same"
+
+
+def _beside_target(pair: Pair, first: Checkpoint, second: Checkpoint, target: Target) -> Pair:
+    """A pair of which one drafter has nothing, with the target's tensor in the gap."""
+    own, theirs = pair.first or pair.second, _shared_with(pair.role, target)
+    if own is None or not pair.verdict.startswith("only") or theirs is None:
+        return pair
+    checkpoint = first if pair.first is not None else second
+    start = theirs.start
+    equal = (own.dtype, own.shape) == (theirs.dtype, theirs.shape)
+    for piece in checkpoint.chunks(own.name) if equal else ():
+        equal = equal and piece == target.library.source.read(theirs.file, start, start + len(piece))
+        start += len(piece)
+    detail = f"the other shares {theirs.name} of the target"
+    return replace(pair, verdict="same" if equal else "different", detail=detail)
+
+
+def _shared_with(role: Role, target: Target) -> Tensor | None:
+    return {Part.EMBEDDING: target.embedding, Part.HEAD: target.head_source}.get(role.part)
 
 
 def _roles(a: Drafter, b: Drafter) -> list[Role]:
@@ -175,10 +215,19 @@ def _meanings(a: Spec, b: Spec) -> Iterator[tuple[str, object, object]]:
 
 def _tensor_findings(pairs: list[Pair]) -> Iterator[Finding]:
     for pair in pairs:
-        shared = pair.role.part in (Part.EMBEDDING, Part.HEAD) and pair.verdict.startswith("only")
-        if pair.verdict in ("same", "cast", "permuted") or shared:
+        if pair.verdict in ("same", "cast", "permuted"):
             continue
         name = (pair.first or pair.second or Tensor("", "BOOL", (), "", 0, 0)).name
+        if pair.role.part in (Part.EMBEDDING, Part.HEAD) and pair.verdict.startswith("only"):
+            yield Finding(
+                "diff-shared",
+                f"{pair.role} ({name}) is {pair.verdict}; the other shares the target's",
+                place=name,
+                got=pair.verdict,
+                expected="in both, or equal to the target's",
+                hint="add --target PATH_OR_ID: it is compared with the target's own",
+            )
+            continue
         yield Finding(
             "diff-tensor",
             f"{pair.role} ({name}): {pair.verdict}" + (f", {pair.detail}" if pair.detail else ""),

@@ -9,7 +9,7 @@ from typing import Any
 from eaglekit.checkpoint import Tensor
 from eaglekit.drafter import Spec
 from eaglekit.engines.evaluate import readings, select
-from eaglekit.engines.findings import as_findings
+from eaglekit.engines.findings import request_findings
 from eaglekit.engines.inspection import engine_table
 from eaglekit.engines.model import Artefact, Reading, Request, Verdict
 from eaglekit.engines.tables import ENGINES
@@ -18,16 +18,19 @@ from eaglekit.plan.options import Options
 from eaglekit.report import Fact, Finding, Severity
 
 
-def answers(config: Mapping[str, Any], steps: Iterable[TensorStep], spec: Spec, options: Options) -> list[Finding]:
-    """For each engine that was asked for: errors where it would misread or reject the result, notes where it loses."""
+def answers(
+    config: Mapping[str, Any], steps: Iterable[TensorStep], spec: Spec, options: Options, *, trained_embedding: bool
+) -> list[Finding]:
+    """For each engine that was asked for: errors where it would misread or reject the result, notes where it loses.
+
+    `trained_embedding` says that the drafter's embedding is known to differ from the target's: an engine that puts the
+    target's in its place then runs another function.
+    """
     severity = Severity.WARNING if options.allow_degraded else Severity.ERROR
     found = readings(_artefact(config, steps, spec), {request.engine for request in options.requests})
-    findings: list[Finding] = []
-    for request in options.requests:
-        reading = select(found, request)
-        bad = reading.verdict in (Verdict.MISREADS, Verdict.REJECTS)
-        findings += as_findings([reading], severity=severity if bad else Severity.NOTE)
-    return findings
+    findings = request_findings([select(found, request) for request in options.requests], severity=severity)
+    lost = "engine-embedding-replaced"
+    return [replace(f, severity=severity) if trained_embedding and f.code == lost else f for f in findings]
 
 
 def with_outlook(plan: Plan) -> Plan:
@@ -53,5 +56,5 @@ def _serving(found: list[Reading]) -> Iterable[Fact]:
     """How to start each engine whose newest version reads what is written, where that takes a word."""
     for engine in ENGINES.values():
         newest = select(found, Request(engine.name, None))
-        if engine.hint and newest.verdict is Verdict.READS:
+        if engine.hint and newest.verdict in (Verdict.READS, Verdict.DEGRADED) and not newest.unknown:
             yield Fact(f"serve with {engine.title}", engine.hint, f"rule: {engine.releases[-1].source}")

@@ -16,7 +16,7 @@ from eaglekit.checkpoint.lookup import Library
 from eaglekit.plan.apply import changed
 from eaglekit.plan.checking import NEW_PLAN, check
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
-from eaglekit.report import Finding, Refusal, Report
+from eaglekit.report import Finding, Refusal, Report, Table
 from eaglekit.report.codes import CODES
 from eaglekit.report.json_text import dumps
 from eaglekit.report.schemas import problems
@@ -42,7 +42,7 @@ def save(
             plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress))
         )
     with writing_to(str(file)):
-        _write_new(file, dumps(plan.as_json()).encode())
+        _write_new(file, dumps({**plan.as_json(), "digest": plan.digest()}).encode())
     return plan
 
 
@@ -81,7 +81,10 @@ def load(file: Path) -> Plan:
         raise Refusal(
             _invalid(file, f"it tells findings that this eaglekit does not know: {', '.join(sorted(unknown))}")
         )
-    return _from_json(document)
+    plan = _from_json(document)
+    if plan.digest() != document["digest"]:
+        raise Refusal(_invalid(file, "it was changed after it was saved"))
+    return plan
 
 
 def verify(plan: Plan, source: Checkpoint, target: Library | None, *, progress: Progress | None = None) -> None:
@@ -167,9 +170,19 @@ def _from_json(document: Mapping[str, Any]) -> Plan:
         copied=tuple(document["copied"]),
         left=tuple(Left(i["kind"], i["name"], i["why"]) for i in document["left"]),
         changes=tuple(Change(c["key"], c["before"], c["after"]) for c in document["changes"]),
-        report=Report.from_json(document["report"]),
+        report=_report(document["report"]),
         force_overflow=document["force_overflow"],
     )  # fmt: skip
+
+
+def _report(document: Mapping[str, Any]) -> Report:
+    """The report, its engine table with the columns as people read them: JSON objects have no order."""
+    from eaglekit.engines.inspection import ENGINE_COLUMNS
+
+    report = Report.from_json(document)
+    rows = tuple(tuple(row[name] for name in ENGINE_COLUMNS) for row in document["tables"].get("engines", ()))
+    tables = (Table("engines", "What engines will make of it", ENGINE_COLUMNS, rows),)
+    return replace(report, tables=tables)
 
 
 def _place(document: Mapping[str, Any]) -> Place:

@@ -14,7 +14,7 @@ from rich.text import Text
 from eaglekit.report.model import Finding, Report, Severity, Table
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-VERDICTS = {"reads": "green", "degraded": "yellow", "misreads": "bold red", "rejects": "red"}
+VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
 def show(report: Report, console: Console, *, tables: Sequence[str] | None = None) -> None:
@@ -42,11 +42,11 @@ def render_finding(finding: Finding) -> RenderableType:
     details = RichTable.grid(padding=(0, 2))
     details.add_column(style="dim", no_wrap=True)
     details.add_column(overflow="fold")
-    for label, text in (("where", finding.place), ("got", finding.got), ("expected", finding.expected)):
+    for label, text in (("place", finding.place), ("got", finding.got), ("expected", finding.expected)):
         if text:
             details.add_row(label, Text(text))
     if finding.hint:
-        details.add_row("do", Text(finding.hint, style="bold"))
+        details.add_row("hint", Text(finding.hint, style="bold"))
     return Group(head, Padding(details, (0, 0, 0, 2)))
 
 

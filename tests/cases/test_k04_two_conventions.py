@@ -78,7 +78,8 @@ def test_k4c_ids_without_a_declaration_are_asked_about(tmp_path, known):
     finding = only(refused(tmp_path, ids([1, 3, 4]), *options), "aux-convention-unknown")
     assert "[1, 3, 4]" in finding["message"]
     assert "boundary [1, 3, 4] or output-of, which is boundary [2, 4, 5]" in finding["expected"]
-    assert "--aux-convention boundary or --aux-convention output-of" in finding["hint"]
+    assert "--aux-convention boundary or output-of" in finding["hint"]
+    assert ("--target" in finding["hint"]) == (known == "without the target")
 
 
 @pytest.mark.parametrize("answer", [OUTPUT_OF, ("--aux-layers", "2,4,5")], ids=["convention", "layers"])

@@ -105,9 +105,12 @@ SEEN: Mapping[str, Fixture] = {
         "speculators", "parallel", (2, 4, 5), (), {"num_layers": 2, "own_embedding": True, "parallel_drafting": True}
     ),
     "torchspec-kimi-k25-mla": Fixture(
-        "torchspec", "mla kimi", (2, 30, 58), (), {**PLAIN, "max_position_embeddings": None, "target_ids": None}
+        "torchspec", "mla kimi", (2, 30, 58), ("context-unstated",),
+        {**PLAIN, "max_position_embeddings": None, "target_ids": None},
     ),
-    "torchspec-kimi-k26-eagle3.1-mla-vllm": Fixture("torchspec-vllm", "mla kimi", (2, 30, 58), (), NORM31),
+    "torchspec-kimi-k26-eagle3.1-mla-vllm": Fixture(
+        "torchspec-vllm", "mla kimi", (2, 30, 58), ("context-unstated",), NORM31
+    ),
     "vllm-native-qwen3": Fixture("vllm", "qk", (2, 18, 33), (), {"qk_norm": True, "num_aux_states": 3}),
 }  # fmt: skip
 """Folder -> what it is. Layers follow from each producer's own rule, applied to the ids in its config."""

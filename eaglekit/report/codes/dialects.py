@@ -246,6 +246,11 @@ CODES: tuple[Code, ...] = (
         "Choose a layout whose reader can; the hint names it.",
     ),
     Code(
+        "drop-unknown", ERROR, "--drop names nothing of the checkpoint",
+        "A name that drops nothing is a slip of the pen, and what was meant would stay.",
+        "eaglekit inspect PATH --tensors lists the tensors.",
+    ),
+    Code(
         "setting-unknown", ERROR, "--set names no known fact",
         "--set states facts that a source does not say. Its names are a closed list.", "See eaglekit convert --help.",
     ),

@@ -11,6 +11,14 @@ SGLANG_LLAMA = "sglang/srt/models/llama_eagle3.py"
 
 REQUESTS: tuple[Code, ...] = (
     Code(
+        "engine-not-known",
+        ERROR,
+        "What an engine that was asked for makes of the file is not known",
+        "Either the file and the options leave open what decides it (often the target's depth or family), or nobody has "
+        "established how this engine treats the case. A promise to an engine needs knowledge.",
+        "Say what is open, with --target or --set target_layers; or measure, and say --allow-degraded.",
+    ),
+    Code(
         "engine-unknown",
         ERROR,
         "No engine has this name",

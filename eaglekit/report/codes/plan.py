@@ -70,6 +70,10 @@ CODES: tuple[Code, ...] = (
         "The same role holds other numbers, or exists in one of them only.", "Find out which file is meant.",
     ),
     Code(
+        "diff-shared", WARNING, "one drafter has a tensor that the other shares with the target",
+        "The two compute the same exactly when the tensor equals the target's.", "Add --target to compare it.",
+    ),
+    Code(
         "diff-meaning", ERROR, "a fact of the function differs between two drafters",
         "The two configs, each in its own spelling, do not mean the same.", "Find out which file is meant.",
     ),
