@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from eaglekit.report import Finding, Refusal
@@ -48,9 +49,9 @@ def read_object(data: bytes, place: str, *, limit_bytes: int = CONFIG_LIMIT) -> 
                 expected="object",
             )
         )
-    findings = tuple(_oddities(value, place))
+    findings = tuple(islice(_oddities(value, place), FINDINGS_SHOWN))
     if findings:
-        raise Refusal(*findings[:FINDINGS_SHOWN])
+        raise Refusal(*findings)
     return value
 
 
@@ -151,24 +152,36 @@ def _float(text: str) -> float | _Oddity:
     return value if math.isfinite(value) else _Oddity(text)
 
 
+Trail = tuple[Any, ...]
+"""The steps to a value, each a pair of the trail before it and a key or index: a path is spelled only for a finding."""
+
+
 def _oddities(document: dict[str, Any], place: str) -> Iterator[Finding]:
-    pending: list[tuple[str, Any, int]] = [("", document, 1)]
+    pending: list[tuple[Trail, Any, int]] = [((), document, 1)]
     while pending:
-        path, value, depth = pending.pop()
+        trail, value, depth = pending.pop()
         if depth > DEPTH_LIMIT:
             yield _too_deep(place)
             return
         if isinstance(value, dict):
             if isinstance(value, _Repeating):
-                yield from (_repeated(key, path, place) for key in value.repeated)
-            pending.extend((f"{path}.{key}" if path else key, item, depth + 1) for key, item in value.items())
+                yield from (_repeated(key, _spelled(trail), place) for key in value.repeated)
+            pending.extend(((trail, key), item, depth + 1) for key, item in value.items())
             yield from (_surrogate(key, place) for key in value if not _encodable(key))
         elif isinstance(value, list):
-            pending.extend((f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value))
+            pending.extend(((trail, index), item, depth + 1) for index, item in enumerate(value))
         elif isinstance(value, _Oddity):
-            yield _number(value, path, place)
+            yield _number(value, _spelled(trail), place)
         elif isinstance(value, str) and not _encodable(value):
             yield _surrogate(value, place)
+
+
+def _spelled(trail: Trail) -> str:
+    steps: list[str] = []
+    while trail:
+        trail, step = trail
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "".join(reversed(steps)).removeprefix(".")[-400:]
 
 
 def _encodable(text: str) -> bool:

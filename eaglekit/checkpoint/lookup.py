@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint.index import INDEX_LIMIT, parse_index
@@ -55,10 +56,16 @@ class Library:
         return digest_of({name: text.rpartition(" ")[0] for name, text in self.evidence.items()})
 
 
+def last_change(path: Path) -> str:
+    """When a file was last changed: content and inode, since a writer can set the first one back."""
+    status = path.stat()
+    return f"{status.st_mtime_ns}/{status.st_ctime_ns}"
+
+
 def stamp(source: Source, file: str, digest: str) -> str:
     """What a file is known by: the digest of what was read, its size, and when it changed."""
     path = source.local_path(file)
-    changed = str(path.stat().st_mtime_ns) if path is not None else "remote"
+    changed = last_change(path) if path is not None else "remote"
     return f"{digest} {source.files()[file]} {changed}"
 
 

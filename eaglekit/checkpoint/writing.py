@@ -98,7 +98,7 @@ class StagedFolder:
     def commit(self) -> Path:
         """Give the folder its name, atomically; the destination. Raises `Refusal` when the name is taken by now."""
         content = self._content()
-        _ = self.written
+        self._refuse_lost(content)
         with writing_to(str(self.destination)):
             if self.durable:
                 _sync_tree(content)
@@ -107,6 +107,22 @@ class StagedFolder:
             if self.durable:
                 _sync(self._final.parent)
         return self.destination
+
+    def _refuse_lost(self, content: Path) -> None:
+        """Every file must still lie where it was written, whole: somebody may have cleaned up in between."""
+        for name, written in self.written.items():
+            file = content / name
+            if not file.is_file() or file.stat().st_size != written.size_bytes:
+                raise Refusal(
+                    Finding(
+                        "write-failed",
+                        f"{name} was written and is not there any more",
+                        place=str(self.destination / name),
+                        got="absent or of another size",
+                        expected=f"{written.size_bytes} bytes",
+                        hint="make sure that nothing cleans up beside the destination, then run the command again",
+                    )
+                )
 
     def _content(self) -> Path:
         if self._staging is None or self._committed:

@@ -64,6 +64,8 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
       eaglekit convert ./drafter ./out --to vllm --for vllm@0.24
       eaglekit convert ./drafter --target ./target --dry-run -o plan.json
     """
+    if plan_file is not None and not plan_file.name:
+        raise click.UsageError("-o needs the name of a file.")
     if dst is None and not dry_run and plan_file is None:
         raise click.UsageError(
             "DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan."
@@ -110,7 +112,7 @@ def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
     options = Options(
         requests=parse_requests(requests),
         dtype=DTYPES[dtype] if dtype else None,
-        max_shard_bytes=parse_size(size) if size else None,
+        max_shard_bytes=parse_size(size) if size is not None else None,
         **wishes,
     )
     target = open_target(target_text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def find_source(text: str) -> Source:
     """The folder or Hub repository that the user means; the Hub's machinery is imported only when it is needed."""
     if is_local(text):
-        return LocalFolder(Path(text).expanduser(), text)
+        return LocalFolder(Path(os.path.expanduser(text)), text)  # noqa: PTH111 - Path.expanduser raises for an unknown user
     from eaglekit.checkpoint import remote
 
     return remote.find_source(text)

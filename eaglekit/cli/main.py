@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -74,6 +75,10 @@ def main() -> None:
     """Run the command line. Exit codes: 0 fine, 1 a check failed or a known error, 2 wrong usage."""
     from eaglekit.cli.output import fail_usage, wants_json
 
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal cannot write is shown escaped; inside JSON the escape is valid too.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args=sys.argv[1:], prog_name="eaglekit", standalone_mode=False)
     except click.exceptions.Abort:

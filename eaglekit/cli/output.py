@@ -58,7 +58,9 @@ def console(stream: Any) -> Any:
 
 def say(text: str) -> None:
     """A line of speech on stderr."""
-    click.echo(text, err=True)
+    from eaglekit.report.model import printable
+
+    click.echo(printable(text), err=True)
 
 
 def refuse(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> NoReturn:
@@ -122,7 +124,7 @@ def guarded(command: str, subject_of: str = "") -> Callable[[Callable[..., None]
                 if os.environ.get(DEBUG):
                     raise
                 refuse(refusal, command, subject, as_json=options["as_json"])
-            except (OSError, MemoryError, RecursionError) as error:
+            except (OSError, MemoryError, RecursionError, OverflowError, UnicodeError) as error:
                 if os.environ.get(DEBUG) or isinstance(error, BrokenPipeError):
                     raise
                 refuse(Refusal(_system(error)), command, subject, as_json=options["as_json"])
@@ -157,7 +159,15 @@ def progress_bar(title: str, total_bytes: int, *, quiet: bool) -> Iterator[Calla
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    from eaglekit.report.model import printable
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total_bytes)
+        task = progress.add_task(printable(title), total=total_bytes)
         yield lambda size_bytes: progress.update(task, advance=size_bytes)

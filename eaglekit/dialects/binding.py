@@ -39,7 +39,9 @@ def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) 
     for name, tensor in checkpoint.tensors.items():
         bare = strip(name, dialect.strips)
         role = match(bare, dialect)
-        if name in drops:
+        if 0 in tensor.shape:
+            bound.findings.append(_empty(tensor))
+        elif name in drops:
             bound.dropped.append((name, "dropped by the user with --drop"))
         elif role is not None:
             if role in bound.tensors:
@@ -56,6 +58,17 @@ def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) 
         bound.tensors = {_latent(role): tensor for role, tensor in bound.tensors.items()}
     bound.findings += [_unknown(tensor, dialect) for tensor in unmatched]
     return bound
+
+
+def _empty(tensor: Tensor) -> Finding:
+    return Finding(
+        "tensor-empty",
+        f"tensor {tensor.name} has no elements",
+        place=tensor.name,
+        got=str(list(tensor.shape)),
+        expected="every axis at least 1",
+        hint="the file is damaged; get it from its trainer again",
+    )
 
 
 def match(name: str, dialect: Dialect) -> Role | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -38,13 +39,21 @@ def _truth(text: str) -> bool:
 
 
 def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def _count(text: str) -> int:
+    value = _whole(text)
+    if value == 0:
         raise ValueError(text)
     return value
 
 
 def _positive(text: str) -> float:
+    if not re.fullmatch(r"[0-9.eE+-]{1,40}", text):
+        raise ValueError(text)
     value = float(text)
     if not 0 < value < float("inf"):
         raise ValueError(text)
@@ -87,17 +96,17 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
     "rope_theta": Setting("rope_theta", _positive, "a positive number", "the base used in training"),
     "rms_norm_eps": Setting("rms_norm_eps", _positive, "a positive number", "epsilon of every RMSNorm"),
     "hidden_act": Setting("hidden_act", _word, "a name", "activation of the MLP"),
-    "num_attention_heads": Setting("num_heads", _whole, "a whole number", "query heads"),
-    "num_key_value_heads": Setting("num_kv_heads", _whole, "a whole number", "key and value heads"),
-    "head_dim": Setting("head_dim", _whole, "a whole number", "width of one head"),
-    "vocab_size": Setting("vocab_size", _whole, "a whole number", "the target's vocabulary"),
-    "target_hidden_size": Setting("target_hidden_size", _whole, "a whole number", "the target's hidden size"),
-    "max_position_embeddings": Setting("max_position_embeddings", _whole, "a whole number", "positions in the config"),
+    "num_attention_heads": Setting("num_heads", _count, "a number from 1", "query heads"),
+    "num_key_value_heads": Setting("num_kv_heads", _count, "a number from 1", "key and value heads"),
+    "head_dim": Setting("head_dim", _count, "a number from 1", "width of one head"),
+    "vocab_size": Setting("vocab_size", _count, "a number from 1", "the target's vocabulary"),
+    "target_hidden_size": Setting("target_hidden_size", _count, "a number from 1", "the target's hidden size"),
+    "max_position_embeddings": Setting("max_position_embeddings", _count, "a number from 1", "positions in the config"),
     "mask_token_id": Setting("mask_token_id", _whole, "a token id", "mask token of parallel drafting"),
-    "target_layers": Setting("target_layers", _whole, "a whole number", "blocks of the target"),
+    "target_layers": Setting("target_layers", _count, "a number from 1", "blocks of the target"),
     "target_name": Setting("target_name", _word, "ORG/NAME", "Hub id of the target"),
     "target_architecture": Setting("target_architecture", _word, "a class name", "architecture of the target"),
-    "speculative_tokens": Setting("speculative_tokens", _whole, "a whole number", "tokens drafted per step"),
+    "speculative_tokens": Setting("speculative_tokens", _count, "a number from 1", "tokens drafted per step"),
     "map": Setting("map", _choice("absolute", "first"), "`absolute` or `first`",
                    "absolute: d2t holds token ids; first: draft ids are the first ids of the target"),
 })  # fmt: skip

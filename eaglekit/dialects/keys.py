@@ -68,6 +68,9 @@ class Dropped:
     why: str
 
 
+LARGEST = 2**31 - 1
+"""Nothing a drafter's config counts is larger; engines hold sizes and ids in 32 bits."""
+
 _JSON_TYPES: Mapping[tuple[type, ...], str] = {
     (int,): "integer",
     (int, float): "number",
@@ -84,8 +87,10 @@ def plain(name: str, *kinds: type, minimum: int = 0) -> Codec:
             return {}
         if isinstance(value, bool) != (bool in kinds) or not isinstance(value, kinds):
             raise WrongValue(" or ".join(kind.__name__ for kind in kinds))
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value < minimum:
-            raise WrongValue(f"a number of at least {minimum}")
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not minimum <= value <= LARGEST:
+            raise WrongValue(f"a number of at least {minimum}, at most {LARGEST}")
+        if value == "":
+            raise WrongValue("a word")
         # A whole number in JSON is the same fact as the float it stands for.
         return {name: value * 1.0 if float in kinds and isinstance(value, int) else value}
 
@@ -175,7 +180,7 @@ NEOX = rotation(Rotation.HALVES, Rotation.INTERLEAVED)
 
 
 def _rotation_reads(value: Any) -> Mapping[str, Any]:
-    if value not in {kind.value for kind in Rotation}:
+    if not isinstance(value, str) or value not in {kind.value for kind in Rotation}:
         raise WrongValue(" or ".join(kind.value for kind in Rotation))
     return {"rotation": Rotation(value)}
 
@@ -194,11 +199,25 @@ TIE = Codec(_tie_reads, lambda spec: False, {"const": False})
 """Always written false: a drafter's head is its own, or the target's, never its own embedding."""
 
 
+def _layer_types_reads(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, list) or not all(isinstance(kind, str) for kind in value):
+        raise WrongValue("a list of kinds of layers")
+    return {"layer_types": tuple(value)}
+
+
+LAYER_TYPES = Codec(_layer_types_reads, lambda spec: OMIT)
+"""Kinds of blocks. A list as long as the target is the target's; one as long as the drafter is about the drafter."""
+
+
 def _id_list(value: Any, name: str) -> Mapping[str, Any]:
     if value is None or value == []:
         return {}
     if not isinstance(value, list) or not all(isinstance(k, int) and not isinstance(k, bool) for k in value):
         raise WrongValue("a list of integers")
+    if any(abs(k) > LARGEST for k in value):
+        raise WrongValue("layer ids of at most 32 bits")
     return {name: tuple(value)}
 
 

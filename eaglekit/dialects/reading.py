@@ -12,7 +12,7 @@ from eaglekit.dialects.binding import Bound, bind, name_of
 from eaglekit.dialects.clues import ABSENT, at
 from eaglekit.dialects.config_reading import ConfigFacts, Known, read_config
 from eaglekit.dialects.dialect import ASK, Dialect, Means
-from eaglekit.dialects.families import ARCHITECTURES
+from eaglekit.dialects.families import ARCHITECTURES, Inexpressible
 from eaglekit.dialects.faults import find_faults
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.heads import resolve_heads
@@ -23,6 +23,7 @@ from eaglekit.dialects.rope_keys import rope_of
 from eaglekit.dialects.rope_reading import check_rotation, state_original_length
 from eaglekit.dialects.shapes import check_twins, check_world
 from eaglekit.dialects.state_reading import fusion_facts, norm_facts, parallel_facts
+from eaglekit.dialects.user_word import layers_overruled, overruled, unknown_drops
 from eaglekit.dialects.vocabulary_reading import read_vocabulary
 from eaglekit.drafter import (
     Attention,
@@ -82,7 +83,7 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
     config = read_config(checkpoint.config, dialect, given.drops)
     tie = _tie(bound, config, given)
     facts, findings = _settle(checkpoint, dialect, bound, config, given)
-    findings = [*_unknown_drops(checkpoint, given), *bound.findings, *config.findings, *tie, *findings]
+    findings = [*unknown_drops(checkpoint, given), *bound.findings, *config.findings, *tie, *findings]
     spec, more = _spec(checkpoint, dialect, bound, facts, given)
     findings += more
     if spec is not None:
@@ -117,22 +118,6 @@ def _tie(bound: Bound, config: ConfigFacts, given: Given) -> list[Finding]:
     ]
 
 
-def _unknown_drops(checkpoint: Checkpoint, given: Given) -> list[Finding]:
-    """A `--drop` that names nothing is a slip of the pen."""
-    return [
-        Finding(
-            "drop-unknown",
-            f"--drop {name} names no config key or tensor of this checkpoint",
-            place="--drop",
-            got=name,
-            expected="a dotted config key or a tensor name",
-            hint="eaglekit inspect PATH --tensors lists them",
-        )
-        for name in given.drops
-        if name not in checkpoint.tensors and at(checkpoint.config, name) is ABSENT
-    ]
-
-
 def _settle(
     checkpoint: Checkpoint, dialect: Dialect, bound: Bound, config: ConfigFacts, given: Given
 ) -> tuple[dict[str, Known], list[Finding]]:
@@ -147,6 +132,7 @@ def _settle(
     findings = [*disagreements(measured, said), *flags(measured, said, dialect)]
     findings += _corrections(bound, measured, config.facts)
     findings += _other_target(config.facts, given)
+    findings += overruled(checkpoint, dialect, given, {**config.facts, **measured})
     facts = {**config.facts, **stated, **measured}
     if COPIED_DEPTH in facts and facts[COPIED_DEPTH].value != measured["num_layers"].value:
         facts.setdefault("target_layers", facts[COPIED_DEPTH])
@@ -155,6 +141,7 @@ def _settle(
         named = facts["target_architecture"].origin.place
         facts["target_family"] = Known(ARCHITECTURES[architecture], Origin("rule", f"the class that {named} names"))
     findings += resolve_heads(facts, bound)
+    findings += _foreign_keys(facts)
     for name, absence in {**ABSENT_FACTS, **dialect.absent}.items():
         if name in facts:
             continue
@@ -213,6 +200,39 @@ def _corrections(bound: Bound, measured: Mapping[str, Known], stated: Mapping[st
     return findings
 
 
+LATENT_KEYS = ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+
+
+def _foreign_keys(facts: dict[str, Known]) -> list[Finding]:
+    """Keys of another kind of attention than the tensors show: copied from the target, left out aloud or refused."""
+    findings = []
+    copied = [name for name in LATENT_KEYS if facts["attention"].value == "gqa" and facts.pop(name, None) is not None]
+    if copied:
+        findings.append(
+            Finding(
+                "copied-keys",
+                f"config states {', '.join(copied)}, but the drafter has no latent attention",
+                place="config.json",
+                got=", ".join(copied),
+                expected="keys of grouped-query attention",
+                hint="copied from the target; left out",
+            )
+        )
+    kinds = facts.pop("layer_types", None)
+    if kinds is not None and len(kinds.value) == facts["num_layers"].value and set(kinds.value) != {"full_attention"}:
+        findings.append(
+            Finding(
+                "config-unsupported",
+                f"layer_types {list(kinds.value)} gives the drafter's own layers a window",
+                place=kinds.origin.place,
+                got=", ".join(kinds.value),
+                expected="full_attention",
+                hint=f"if the key was only copied along, say --drop {kinds.origin.place.removeprefix('config.json ')}",
+            )
+        )
+    return findings
+
+
 def _other_target(said: Mapping[str, Known], given: Given) -> list[Finding]:
     """A file that states its target's depth is not converted for a target of another depth."""
     mine, theirs = _value(said, "target_layers"), given.target_facts.get("target_layers")
@@ -261,6 +281,7 @@ def _spec(
         findings += layers.findings
         findings += check_aux_layers(layers.boundaries, target_layers=depth, num_aux_states=aux)
         facts["aux_layers"] = Known(layers.boundaries, layers.origin)
+        findings += layers_overruled(given, lists.declared or lists.top or lists.nested, layers.boundaries)
     else:
         facts["aux_layers"] = Known((), Origin("derived", "the drafter reads the final state"))
     findings += norm_facts(facts)
@@ -283,7 +304,35 @@ def _spec(
     if "trained_context_length" not in facts and "max_position_embeddings" in facts:
         facts["trained_context_length"] = facts["max_position_embeddings"]
     names = {field.name for field in fields(Spec)}
-    return Spec(**{name: known.value for name, known in facts.items() if name in names}), findings
+    spec = Spec(**{name: known.value for name, known in facts.items() if name in names})
+    if lists.declared is not None and given.aux_layers is None:
+        findings += _altered_lists(checkpoint, dialect, spec)
+    return spec, findings
+
+
+def _altered_lists(checkpoint: Checkpoint, dialect: Dialect, spec: Spec) -> list[Finding]:
+    """Our own files state the layers in boundary indices beside each reader's list; an edited list contradicts them."""
+    findings = []
+    for key in dialect.keys:
+        stored = at(checkpoint.config, key.path)
+        if not key.path.endswith("eagle_aux_hidden_state_layer_ids") or not key.write or stored in (ABSENT, None):
+            continue
+        try:
+            expected = key.codec.writes(spec)
+        except (Inexpressible, Refusal):
+            continue
+        if stored != expected:
+            findings.append(
+                Finding(
+                    "aux-layers-conflict",
+                    f"{key.path} is {stored}, but eaglekit.aux_layers {list(spec.aux_layers)} is written as {expected}",
+                    place=f"config.json {key.path}",
+                    got=str(stored),
+                    expected=str(expected),
+                    hint="one of them was edited: find out which layers were trained, and say --aux-layers K1,K2,K3",
+                )
+            )
+    return findings
 
 
 def _context_unstated() -> Finding:

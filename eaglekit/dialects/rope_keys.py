@@ -27,9 +27,33 @@ ROPE_PARAMETERS: Mapping[str, frozenset[str]] = {
 _MROPE = {"mrope_section", "mrope_interleaved"}
 
 
+LISTS = frozenset({"short_factor", "long_factor"})
+NEEDED: Mapping[str, frozenset[str]] = {
+    "linear": frozenset({"factor"}),
+    "dynamic": frozenset({"factor"}),
+    "yarn": frozenset({"factor"}),
+    "llama3": frozenset({"factor", "low_freq_factor", "high_freq_factor"}),
+    "longrope": LISTS,
+}
+"""Scaling kind -> the numbers it cannot do without."""
+
+
+def _possible(key: str, entry: Any) -> bool:
+    """Whether a scaling number can be: positive, a list only where lists belong, a switch only for `truncate`."""
+    if key == "truncate":
+        return isinstance(entry, bool)
+    entries = entry if key in LISTS and isinstance(entry, list) else [entry]
+    plain = all(isinstance(e, (int, float)) and not isinstance(e, bool) and e >= 0 for e in entries)
+    # mscale of 0 switches a correction off; every other number divides or multiplies something.
+    return bool(entries) and plain and (key.startswith("mscale") or all(e > 0 for e in entries))
+
+
 def _rope_scaling(value: Mapping[str, Any]) -> dict[str, Any]:
     """Scaling facts of an object with `type` or `rope_type`."""
-    named = {value[key] for key in ("rope_type", "type") if value.get(key) is not None}
+    kinds = [value[key] for key in ("rope_type", "type") if value.get(key) is not None]
+    if not all(isinstance(kind, str) for kind in kinds):
+        raise WrongValue("a rope type that is a word")
+    named = set(kinds)
     if len(named) > 1:
         raise WrongValue("`type` and `rope_type` that agree")
     kind = named.pop() if named else "default"
@@ -45,11 +69,11 @@ def _rope_scaling(value: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise WrongValue(f"{kind} rope without {', '.join(unknown)}")
     for key, entry in numbers.items():
-        entries = entry if isinstance(entry, list) else [entry]
-        if not all(isinstance(e, (int, float)) for e in entries):
-            raise WrongValue(f"a number for {key}")
-    if kind != "default" and kind != "longrope" and "factor" not in numbers:
-        raise WrongValue(f"a factor for {kind} rope")
+        if not _possible(key, entry):
+            raise WrongValue(f"a positive {'list of numbers' if key in LISTS else 'number'} for {key}")
+    absent = sorted(NEEDED.get(kind, frozenset()) - numbers.keys())
+    if absent:
+        raise WrongValue(f"{', '.join(absent)} for {kind} rope")
     return facts | {"rope_scaling": (kind, tuple(sorted((k, _frozen(v)) for k, v in numbers.items())))}
 
 
@@ -102,7 +126,16 @@ def _rope_parameters_writes(spec: Spec) -> Any:
 
 
 _THETA = {"type": "number", "exclusiveMinimum": 0}
-ROPE_THETA = Codec(number("rope_theta").reads, lambda spec: spec.rope.theta, _THETA)
+
+
+def _rope_theta_reads(value: Any) -> Mapping[str, Any]:
+    stated = number("rope_theta").reads(value)
+    if stated and stated["rope_theta"] <= 0:
+        raise WrongValue("a positive number")
+    return stated
+
+
+ROPE_THETA = Codec(_rope_theta_reads, lambda spec: spec.rope.theta, _THETA)
 ROPE_SCALING = Codec(
     _rope_scaling_reads, _rope_scaling_writes, {"type": ["object", "null"], "required": ["rope_type", "type"]}
 )

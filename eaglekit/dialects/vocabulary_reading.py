@@ -46,7 +46,7 @@ def read_vocabulary(
     if mask is not None and dialect.map_order == "ascending":
         ids = tuple(token for token, byte in enumerate(mask.marked) if byte)
         origin = Origin("derived", f"{mask.name}: this producer's vocabulary ascends")
-        return Known(ids, origin), _against(mask, None, drafted)
+        return Known(ids, origin), [*_against(mask, None, drafted), _from_mask(mask.name, dialect)]
     if facts.get("map") is not None and facts["map"].value == "first":
         first = tuple(range(drafted))
         return Known(first, Origin("given", "--set map=first")), _against(mask, first, drafted)
@@ -103,6 +103,17 @@ def _from_table(
     if not findings and drafted == full and ids == tuple(range(full)):
         return Known(None, Origin("derived", f"{table} is the identity over the full vocabulary")), []
     return Known(ids, origin), findings
+
+
+def _from_mask(mask: str, dialect: Dialect) -> Finding:
+    return Finding(
+        "map-from-mask",
+        f"there is no d2t; the map follows {mask} in ascending order, as {dialect.title} writes it",
+        place=mask,
+        got="no d2t",
+        expected="d2t beside t2d",
+        hint="right only if the head's rows ascend too; take d2t from the training run if it was lost on the way",
+    )
 
 
 def _zeros(table: str, drafted: int, full: int) -> Finding:

@@ -16,6 +16,7 @@ from eaglekit.engines.evaluate import readings, select
 from eaglekit.engines.findings import request_findings
 from eaglekit.engines.model import Artefact, Reading, Request, Verdict
 from eaglekit.report import Fact, Finding, Refusal, Report, Severity, Table
+from eaglekit.report.model import shortened
 
 
 def inspect(
@@ -50,7 +51,9 @@ def inspect(
     tables.append(
         Table("dropped-keys", "Config keys that say nothing about the function", ("key", "why"), outcome.dropped_keys)
     )
-    return replace(base, facts=tuple(facts), findings=tuple(dict.fromkeys(findings)), tables=tuple(tables))
+    return replace(
+        base, facts=tuple(facts), findings=tuple(shortened(list(dict.fromkeys(findings)))), tables=tuple(tables)
+    )
 
 
 def _beside(spec: Spec, target: Target | None) -> Spec:

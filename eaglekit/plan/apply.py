@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ from typing import Any
 from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.copying import BLOCK_BYTES, Written
 from eaglekit.checkpoint.layout import Entry, safetensors_header
-from eaglekit.checkpoint.lookup import Library
+from eaglekit.checkpoint.lookup import Library, last_change
 from eaglekit.checkpoint.model import Tensor
 from eaglekit.checkpoint.writing import StagedFolder
 from eaglekit.plan.content import Content
@@ -222,8 +223,11 @@ def _refuse_change(source: Checkpoint) -> None:
     for file in source.weight_files:
         path = source.source.local_path(file)
         stamp = source.evidence.get(file, "")
-        if path is not None and not stamp.endswith(f" {path.stat().st_size} {path.stat().st_mtime_ns}"):
+        if path is not None and not stamp.endswith(f" {path.stat().st_size} {last_change(path)}"):
             raise Refusal(changed(file))
+    config = source.source.local_path("config.json")
+    if config is not None and hashlib.sha256(config.read_bytes()).hexdigest() != source.evidence.get("config"):
+        raise Refusal(changed("config.json"))
 
 
 def changed(file: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -295,7 +296,7 @@ def _label(source: Source) -> str:
     """How a saved plan finds a folder again, from anywhere: a Hub id at its commit, or an absolute path."""
     identity = source.identity()
     if is_local(source.label):
-        return str(Path(source.label).expanduser().absolute())
+        return str(Path(os.path.expanduser(source.label)).absolute())  # noqa: PTH111 - as the folder was opened
     return f"{identity['repo']}@{identity['commit']}" if "commit" in identity else source.label
 
 

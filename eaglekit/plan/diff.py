@@ -47,7 +47,22 @@ def read_on_its_own(checkpoint: Checkpoint, given: Given) -> Read:
         alone = read(checkpoint)
     except Refusal:
         return read(checkpoint, given)
-    return read(checkpoint, given) if any(f.severity is Severity.ERROR for f in alone.findings) else alone
+    if not any(f.severity is Severity.ERROR for f in alone.findings):
+        return alone
+    if alone.drafter is None:
+        return read(checkpoint, given)
+    said = {name for name, origin in alone.drafter.origins.items() if origin.kind in ("read", "derived")}
+    facts = {name: value for name, value in given.facts.items() if name not in said}
+    settled = bool(alone.drafter.spec.aux_layers)
+    return read(
+        checkpoint,
+        replace(
+            given,
+            facts=facts,
+            aux_layers=None if settled else given.aux_layers,
+            aux_convention=None if settled else given.aux_convention,
+        ),
+    )
 
 
 def diff(first: Read, second: Read, target: Target | None = None) -> Report:
@@ -60,7 +75,11 @@ def diff(first: Read, second: Read, target: Target | None = None) -> Report:
     if target is not None:
         pairs = [_beside_target(pair, first.checkpoint, second.checkpoint, target) for pair in pairs]
     meanings = list(_meanings(a.spec, b.spec))
-    findings = [*_tensor_findings(pairs), *_meaning_findings(meanings)]
+    # An option that overrules one of the files would hide the very difference that is asked about.
+    overruled = [
+        replace(f, severity=Severity.ERROR) for r in (first, second) for f in r.findings if f.code == "overruled"
+    ]
+    findings = [*overruled, *_tensor_findings(pairs), *_meaning_findings(meanings)]
     counts: dict[str, int] = {}
     for pair in pairs:
         counts[pair.verdict] = counts.get(pair.verdict, 0) + 1

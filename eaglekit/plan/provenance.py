@@ -11,6 +11,7 @@ from eaglekit.plan.model import Place, Plan
 PROVENANCE = "provenance.json"
 CHANGES = {
     "dtype-cast": "rounded to another dtype",
+    "overruled": "as the user's options say, against what the file states",
     "embedding-replaced": "the target's embedding instead of the drafter's own",
 }
 """Finding code -> what it says about the function."""

@@ -180,7 +180,7 @@ def _report(document: Mapping[str, Any]) -> Report:
     from eaglekit.engines.inspection import ENGINE_COLUMNS
 
     report = Report.from_json(document)
-    rows = tuple(tuple(row[name] for name in ENGINE_COLUMNS) for row in document["tables"].get("engines", ()))
+    rows = tuple(tuple(row.get(name) for name in ENGINE_COLUMNS) for row in document["tables"].get("engines", ()))
     tables = (Table("engines", "What engines will make of it", ENGINE_COLUMNS, rows),)
     return replace(report, tables=tables)
 

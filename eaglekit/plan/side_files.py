@@ -41,5 +41,6 @@ def sort_files(checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[Left, ...
             copied.append(name)
             continue
         why = next((why for pattern, why in STAYS if fnmatch(base, pattern)), "no file that engines read of a drafter")
-        left.append(Left("file", name, why))
+        # A name that is no UTF-8 stays behind like any other, and is told escaped.
+        left.append(Left("file", name.encode("utf-8", "backslashreplace").decode(), why))
     return tuple(copied), tuple(left)

@@ -11,7 +11,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MI
 
 def parse_size(text: str) -> int:
     """Bytes of `500MB`, `2GiB` or `1000000`. Raises `Refusal`."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)\s*", text)
     if found and found[2].upper() in UNITS:
         size_bytes = int(float(found[1]) * UNITS[found[2].upper()])
         if size_bytes > 0:

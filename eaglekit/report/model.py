@@ -7,6 +7,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+FINDINGS_SHOWN = 200
+"""Most findings that one report keeps: nobody reads more, and a hostile file can make millions."""
+
+
+def printable(text: str) -> str:
+    """`text` with control and format characters shown as escapes: what a file holds must not steer a terminal."""
+    if text.isprintable():
+        return text
+    # Line breaks stay; everything else that does not print is spelled out.
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 SCHEMA = "eaglekit/report/1"
 
 
@@ -185,13 +197,21 @@ class Refusal(Exception):  # noqa: N818 - a refusal is a report, not a programmi
     """Raised when eaglekit will not go on. Carries every finding, gathered, never only the first."""
 
     def __init__(self, *findings: Finding, report: Report | None = None) -> None:
-        self.report = (report or Report(command="", subject="")).with_findings(findings)
+        self.report = (report or Report(command="", subject="")).with_findings(shortened(findings))
         super().__init__("; ".join(f"{f.code}: {f.message}" for f in self.report.errors))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding of the refused work."""
         return self.report.findings
+
+
+def shortened(findings: Sequence[Finding]) -> list[Finding]:
+    """At most `FINDINGS_SHOWN` findings, the last one saying how many are left out."""
+    kept = list(findings[:FINDINGS_SHOWN])
+    if len(findings) > FINDINGS_SHOWN:
+        kept[-1] = replace(kept[-1], message=f"{kept[-1].message}; {len(findings) - FINDINGS_SHOWN} more are not shown")
+    return kept
 
 
 def refuse_if(findings: Sequence[Finding]) -> None:

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eaglekit.report.model import Finding, Report, Severity, Table
+from eaglekit.report.model import Finding, Report, Severity, Table, printable
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
@@ -38,15 +38,17 @@ def show_findings(findings: Sequence[Finding], console: Console) -> None:
 def render_finding(finding: Finding) -> RenderableType:
     """One finding: its code and message, then what was got, expected and what to do."""
     severity = finding.severity or Severity.NOTE
-    head = Text.assemble(("\n" + severity.value, STYLES[severity]), "  ", (finding.code, "bold"), "  ", finding.message)
+    head = Text.assemble(
+        ("\n" + severity.value, STYLES[severity]), "  ", (finding.code, "bold"), "  ", printable(finding.message)
+    )
     details = RichTable.grid(padding=(0, 2))
     details.add_column(style="dim", no_wrap=True)
     details.add_column(overflow="fold")
     for label, text in (("place", finding.place), ("got", finding.got), ("expected", finding.expected)):
         if text:
-            details.add_row(label, Text(text))
+            details.add_row(label, Text(printable(text)))
     if finding.hint:
-        details.add_row("hint", Text(finding.hint, style="bold"))
+        details.add_row("hint", Text(printable(finding.hint), style="bold"))
     return Group(head, Padding(details, (0, 0, 0, 2)))
 
 
@@ -57,7 +59,7 @@ def facts_grid(report: Report) -> RenderableType:
     table.add_column(overflow="fold")
     table.add_column(style="dim", overflow="fold")
     for fact in report.facts:
-        table.add_row(fact.name, Text(plain(fact.value)), Text(fact.origin))
+        table.add_row(fact.name, Text(plain(fact.value)), Text(printable(fact.origin)))
     return table
 
 
@@ -74,7 +76,7 @@ def grid(table: Table) -> RenderableType:
 def plain(value: Any) -> str:
     """A value as people write it: text as it is, null as a dash, the rest as JSON."""
     if isinstance(value, str):
-        return value
+        return printable(value)
     if value is None:
         return "-"
-    return json.dumps(value, ensure_ascii=False)
+    return printable(json.dumps(value, ensure_ascii=False))

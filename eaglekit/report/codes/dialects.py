@@ -246,6 +246,26 @@ CODES: tuple[Code, ...] = (
         "Choose a layout whose reader can; the hint names it.",
     ),
     Code(
+        "overruled", WARNING, "the user's word stands against what the file states",
+        "An option may complete a file. When it contradicts one, the result is what the user says and no longer what the "
+        "file says: a correction, or another function. The provenance records it.",
+        "Leave the option out to keep what the file says.",
+    ),
+    Code(
+        "drop-map", ERROR, "the vocabulary map cannot be dropped",
+        "Without it nothing says which target token each row of a reduced head stands for; a mask only names the tokens.",
+        "Leave it in.",
+    ),
+    Code(
+        "copied-keys", NOTE, "keys of another kind of attention are left out",
+        "They were copied from the target's config. The tensors show which attention the drafter has.",
+        "Nothing to do.",
+    ),
+    Code(
+        "tensor-empty", ERROR, "a tensor without elements",
+        "An axis of 0 makes sizes that nothing can be divided by.", "Get the file from its trainer again.",
+    ),
+    Code(
         "drop-unknown", ERROR, "--drop names nothing of the checkpoint",
         "A name that drops nothing is a slip of the pen, and what was meant would stay.",
         "eaglekit inspect PATH --tensors lists the tensors.",

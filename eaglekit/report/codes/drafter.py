@@ -85,6 +85,12 @@ CODES: tuple[Code, ...] = (
         ("NVIDIA/Model-Optimizer unified_export_megatron.py",),
     ),
     Code(
+        "map-from-mask", WARNING, "the vocabulary map was rebuilt from its mask",
+        "A mask names the tokens and not their order. Producers of this layout sort their vocabulary, so the order is "
+        "known, unless somebody permuted the head and lost the map.",
+        "Take d2t from the training run if it was lost on the way.",
+    ),
+    Code(
         "map-dtype", ERROR, "a vocabulary map or mask has another dtype",
         "Maps are I64 and masks BOOL. A float map is one that a careless cast went over; large ids are then rounded.",
         "Take the tensors from the training run again.",
