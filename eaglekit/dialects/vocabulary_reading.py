@@ -20,6 +20,9 @@ from eaglekit.drafter.vocabulary import (
 )
 from eaglekit.report import Finding
 
+LARGEST_VOCABULARY = 1 << 24
+"""Far above any tokenizer; a mask of so many tokens has 16 MB."""
+
 
 def read_vocabulary(
     checkpoint: Checkpoint, dialect: Dialect, bound: Bound, facts: dict[str, Known]
@@ -34,6 +37,8 @@ def read_vocabulary(
         facts["draft_vocab_size"] = Known(facts["vocab_size"].value, Origin("rule", "no head: the target's is used"))
     if "vocab_size" not in facts:
         return None, []  # asked for with the other sizes
+    if facts["vocab_size"].value > LARGEST_VOCABULARY:
+        return None, [_beyond(facts["vocab_size"])]
     drafted, full = facts["draft_vocab_size"].value, facts["vocab_size"].value
     if drafted < full and not facts["own_head"].value:
         return None, [_no_head(drafted, full)]
@@ -113,6 +118,17 @@ def _from_mask(mask: str, dialect: Dialect) -> Finding:
         got="no d2t",
         expected="d2t beside t2d",
         hint="right only if the head's rows ascend too; take d2t from the training run if it was lost on the way",
+    )
+
+
+def _beyond(stated: Known) -> Finding:
+    return Finding(
+        "config-wrong-value",
+        f"vocab_size cannot be {stated.value}",
+        place=stated.origin.place,
+        got=str(stated.value),
+        expected=f"at most {LARGEST_VOCABULARY}",
+        hint="the largest vocabularies have some 300,000 tokens; correct the key in a copy of the config",
     )
 
 

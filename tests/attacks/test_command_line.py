@@ -244,3 +244,12 @@ def test_two_runs_to_one_destination_leave_one_whole_folder(tmp_path: Path) -> N
     assert sorted(codes) == [0, 1, 1]
     assert eaglekit("diff", SOURCE, tmp_path / "out").code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_vocabulary_of_billions_is_refused_before_a_mask_of_it_is_made(folder: Path, tmp_path: Path) -> None:
+    drafter = shutil.copytree(CHECKPOINTS / "modelopt-hf-llama", tmp_path / "drafter")
+    done = eaglekit(
+        "convert", edit(drafter, vocab_size=2**31 - 1), tmp_path / "out", *LAYERS, "--to", "specforge", "--json"
+    )
+    assert done.code == 1
+    assert "config-wrong-value" in done.codes
