@@ -78,13 +78,13 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
         from eaglekit.plan.outlook import with_outlook
 
         plan = with_outlook(plan)
-    report = plan.full_report()
     if plan_file is not None:
         with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
             plan = save(plan, plan_file, source, library, progress=tell)
         say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
     engines = None if wishes["all_engines"] else tuple(wishes["requests"])
     if dry_run or dst is None:
+        report = plan.full_report()
         shown = report if as_json or engines is None else shorten_engines(report, engines)
         print_report(shown, as_json=as_json, headline=plan.summary(), facts=SHOWN)
         return

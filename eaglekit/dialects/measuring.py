@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from eaglekit.checkpoint import Tensor
 from eaglekit.dialects.binding import Bound, name_of
@@ -189,11 +188,3 @@ def _contradiction(fact: str, stored: bool, names: str) -> Finding:
         hint="the weights were lost, or the flag was copied from the target; get the file from its trainer again"
         + (f", or say --set {fact}=false when it was copied" if fact.endswith("_bias") and not stored else ""),
     )
-
-
-def settle(name: str, *sources: Mapping[str, Known]) -> Any:
-    """The first of the sources' values for a fact, or None."""
-    for source in sources:
-        if name in source:
-            return source[name].value
-    return None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.binding import match
 from eaglekit.dialects.clues import ABSENT, at, strip
 from eaglekit.dialects.config_reading import Known
 from eaglekit.dialects.dialect import Dialect
+from eaglekit.dialects.families import family_of
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.measuring import config_name
 from eaglekit.drafter.parts import Part
 from eaglekit.drafter.spec import jsonable
-from eaglekit.report import Finding
+from eaglekit.report import Finding, Severity
 
 SILENT_PARTS = frozenset({Part.TARGET_MASK})
 """Parts whose loss loses nothing: the map says the same."""
@@ -39,6 +41,7 @@ def overruled(checkpoint: Checkpoint, dialect: Dialect, given: Given, said: Mapp
         if fact in said and said[fact].value != value:
             was, now = jsonable(said[fact].value), jsonable(value)
             yield _overruled(f"the file says {config_name(fact)} {was}, --set says {now}", str(now), str(was))
+    yield from _family_overruled(given, said)
     keys = {key.path for key in dialect.keys}
     for name in given.drops:
         value = at(checkpoint.config, name)
@@ -58,6 +61,34 @@ def overruled(checkpoint: Checkpoint, dialect: Dialect, given: Given, said: Mapp
             )
         elif role is not None and role.part not in SILENT_PARTS:
             yield _overruled(f"--drop {name} leaves out the {role}", "no tensor", str(role))
+
+
+def _family_overruled(given: Given, said: Mapping[str, Known]) -> Iterator[Finding]:
+    """The family decides how SGLang reads layer ids: three sources of it must not differ unnoticed."""
+    stated = said["target_family"].value if "target_family" in said else None
+    target, word = given.target_facts.get("target_family"), given.target_family
+    if _differ(target, word):
+        message = f"--target is a {target} model, --target-family says {word}"
+        yield replace(_overruled(message, str(word), str(target)), severity=Severity.ERROR)
+    elif _differ(stated, target):
+        yield Finding(
+            "target-size",
+            f"the drafter is made for a {stated} target, this target is a {target} model",
+            place=said["target_family"].origin.place,
+            got=str(stated),
+            expected=str(target),
+            hint="give the target this drafter was trained for",
+        )
+    elif _differ(stated, word):
+        yield _overruled(f"the file says its target is {stated}, --target-family says {word}", str(word), str(stated))
+
+
+def _differ(first: str | None, second: str | None) -> bool:
+    """Whether two model types are known and belong to different families."""
+    if first is None or second is None:
+        return False
+    one, two = family_of(first), family_of(second)
+    return one is not None and two is not None and one is not two
 
 
 def _mapped(said: Mapping[str, Known]) -> bool:

@@ -253,3 +253,25 @@ def test_a_vocabulary_of_billions_is_refused_before_a_mask_of_it_is_made(folder:
     )
     assert done.code == 1
     assert "config-wrong-value" in done.codes
+
+
+def test_a_family_against_the_target_is_refused(tmp_path: Path) -> None:
+    done = eaglekit(
+        "convert", SOURCE, tmp_path / "out", "--target", CHECKPOINTS / "target-llama", "--target-family", "deepseek",
+        "--json",
+    )  # fmt: skip
+    assert (done.code, "overruled" in done.codes) == (1, True)
+
+
+def test_a_family_against_what_the_file_states_is_told(tmp_path: Path) -> None:
+    source = CHECKPOINTS / "angelslim-qwen3"
+    words = ["--aux-layers", "2,4,5", "--target-family", "deepseek", "--json"]
+    done = eaglekit("convert", source, tmp_path / "out", *words)
+    assert (done.code, "overruled" in done.codes) == (0, True)
+
+
+def test_a_target_of_another_family_than_the_file_states_is_refused(ours: Path, tmp_path: Path) -> None:
+    edit(ours, eaglekit__target__model_type="deepseek_v3")
+    done = eaglekit("convert", ours, tmp_path / "out", "--target", CHECKPOINTS / "target-llama", "--json")
+    assert done.code == 1
+    assert {"target-size", "aux-layers-conflict"} & set(done.codes)

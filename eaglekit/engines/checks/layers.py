@@ -102,8 +102,10 @@ def _how_by_default(case: Case, runner: Runner) -> str:
 
 
 def _shift(got: Sequence[int], wanted: Sequence[int]) -> str:
-    shifts = {ours - theirs for ours, theirs in zip(got, wanted, strict=False)}
-    if len(got) != len(wanted) or len(shifts) != 1:
+    if len(got) != len(wanted):
+        return ""
+    shifts = {ours - theirs for ours, theirs in zip(got, wanted, strict=True)}
+    if len(shifts) != 1:
         return ""
     return {-1: ", one block too early", 1: ", one block too late"}.get(shifts.pop(), "")
 
