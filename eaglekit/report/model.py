@@ -104,12 +104,87 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured number with its unit."""
+    """A measured number with its unit, and how sure it is."""
 
     name: str
     value: float
     unit: str
     note: str = ""
+    low: float | None = None
+    """Lower end of the 95 % interval, when one was estimated."""
+    high: float | None = None
+    """Upper end of the 95 % interval."""
+    count: int | None = None
+    """How many observations it stands on; the note says of what."""
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Measurement:
+        """The measurement that `as_json` wrote."""
+        return cls(**document)
+
+    def as_json(self) -> dict[str, Any]:
+        """A flat JSON object; what was not estimated is left out."""
+        pairs = {"name": self.name, "value": self.value, "unit": self.unit, "note": self.note}
+        spread = {"low": self.low, "high": self.high, "count": self.count}
+        return pairs | {key: number for key, number in spread.items() if number is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line or one set of bars of a chart."""
+
+    name: str
+    x: tuple[float | str, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    """Lower ends of the 95 % intervals, one per point, or nothing."""
+    high: tuple[float, ...] = ()
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Series:
+        """The series that `as_json` wrote."""
+        return cls(document["name"], *(tuple(document[key]) for key in ("x", "y", "low", "high")))
+
+    def as_json(self) -> dict[str, Any]:
+        """A JSON object of lists."""
+        return {
+            "name": self.name,
+            "x": list(self.x),
+            "y": list(self.y),
+            "low": list(self.low),
+            "high": list(self.high),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Numbers that people would rather look at. Only data: the renderers draw it."""
+
+    name: str
+    """Kebab-case; the key in JSON."""
+    title: str
+    x_label: str
+    """What the axis shows, with its unit."""
+    y_label: str
+    series: tuple[Series, ...]
+    kind: str = "line"
+    """`line`, or `bar` for categories."""
+
+    @classmethod
+    def from_json(cls, name: str, document: Mapping[str, Any]) -> Chart:
+        """The chart that `as_json` wrote under `name`."""
+        series = tuple(Series.from_json(part) for part in document["series"])
+        return cls(name, document["title"], document["x_label"], document["y_label"], series, document["kind"])
+
+    def as_json(self) -> dict[str, Any]:
+        """A JSON object; its name is the key it stands under."""
+        return {
+            "title": self.title,
+            "x_label": self.x_label,
+            "y_label": self.y_label,
+            "kind": self.kind,
+            "series": [series.as_json() for series in self.series],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +212,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     tables: tuple[Table, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    charts: tuple[Chart, ...] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     """What the command made, if anything: paths, digests, plans."""
 
@@ -170,9 +246,8 @@ class Report:
                 Table(name, name, tuple(rows[0]) if rows else (), tuple(tuple(row.values()) for row in rows))
                 for name, rows in document["tables"].items()
             ),
-            measurements=tuple(
-                Measurement(m["name"], m["value"], m["unit"], m["note"]) for m in document["measurements"]
-            ),
+            measurements=tuple(Measurement.from_json(m) for m in document["measurements"]),
+            charts=tuple(Chart.from_json(name, chart) for name, chart in document.get("charts", {}).items()),
             result=document["result"],
         )
 
@@ -186,9 +261,8 @@ class Report:
             "facts": {fact.name: {"value": fact.value, "origin": fact.origin} for fact in self.facts},
             "findings": [finding.as_json() for finding in self.findings],
             "tables": {table.name: table.as_json() for table in self.tables},
-            "measurements": [
-                {"name": m.name, "value": m.value, "unit": m.unit, "note": m.note} for m in self.measurements
-            ],
+            "measurements": [measurement.as_json() for measurement in self.measurements],
+            "charts": {chart.name: chart.as_json() for chart in self.charts},
             "result": dict(self.result),
         }
 

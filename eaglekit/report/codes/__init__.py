@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from eaglekit.report.codes import checkpoint, command, dialects, drafter, engines, hub, plan
+from eaglekit.report.codes import (
+    checkpoint,
+    command,
+    dialects,
+    drafter,
+    engines,
+    hub,
+    plan,
+    reference,
+    target,
+    validate,
+)
 from eaglekit.report.model import Code
 
 
@@ -19,6 +30,15 @@ def _collect(*groups: tuple[Code, ...]) -> Mapping[str, Code]:
 
 
 CODES: Mapping[str, Code] = _collect(
-    checkpoint.CODES, hub.CODES, drafter.CODES, dialects.CODES, engines.CODES, plan.CODES, command.CODES
+    checkpoint.CODES,
+    hub.CODES,
+    drafter.CODES,
+    dialects.CODES,
+    engines.CODES,
+    plan.CODES,
+    reference.CODES,
+    target.CODES,
+    validate.CODES,
+    command.CODES,
 )
 """Finding code -> its story."""
