@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit fixtures docs schemas bench clean
+.PHONY: help demo test lint types imports unit fixtures docs schemas bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -41,6 +41,9 @@ schemas: $(VENV)/.ready    ## rewrite schemas/ from the tables
 
 docs: $(VENV)/.ready       ## rewrite the generated pages of docs/
 	$(BIN)/python -m eaglekit.cli.generate docs
+
+gpu:             ## what needs a CUDA device, ten minutes on one card (PYTHON with torch for CUDA and pytest)
+	$(PYTHON) -m pytest -m gpu --durations=0 tests/gpu
 
 bench: $(VENV)/.ready      ## conversion against cp, side by side (needs 8 GB of disk)
 	$(BIN)/python benchmarks/convert.py
