@@ -13,6 +13,7 @@ from eaglekit.report.codes import (
     engines,
     hub,
     plan,
+    quantisation,
     reference,
     target,
     validate,
@@ -38,6 +39,7 @@ CODES: Mapping[str, Code] = _collect(
     plan.CODES,
     reference.CODES,
     target.CODES,
+    quantisation.CODES,
     validate.CODES,
     command.CODES,
 )

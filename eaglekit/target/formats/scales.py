@@ -1,0 +1,112 @@
+"""The scales of a linear: what is wrong with them, and the factor that each stored one stands for."""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from eaglekit.report import Finding, Refusal
+from eaglekit.target.formats.elements import e4m3_values, e8m0_values
+from eaglekit.target.formats.recognise import LinearFormat
+from eaglekit.target.formats.table import E4M3, E8M0, Use
+
+LARGEST_E4M3 = 0x7E
+"""448. The bytes above it are NaN and the negative numbers; engines read block scales without a sign."""
+
+
+def check_scales(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> tuple[Finding, ...]:
+    """What is wrong with the values of the scales: errors, and warnings where a reciprocal looks mistaken.
+
+    `tensors` are the parts of the weight by suffix, as for `dequantise`. A check of tensors on a GPU waits for it.
+    """
+    return tuple(_scale_findings(linear, tensors)) + tuple(_second_findings(linear, tensors))
+
+
+def byte_factors(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Float[Tensor, " 256"]:
+    """The factor of every scale byte, the second scale in it: float32(scale) x s2, or / s2, rounded once to float32."""
+    row = linear.format
+    assert row.scale is not None  # noqa: S101 - only asked for formats that have one
+    device = tensors[row.scale].device
+    values = e4m3_values(device) if linear.parts[row.scale].dtype in E4M3 else e8m0_values(device)
+    if row.second is None:
+        return values
+    second = tensors[row.second].reshape(()).to(device=device, dtype=torch.float32)
+    return values / second if row.second_use is Use.DIVIDE else values * second
+
+
+def activation_factor(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    """g, by which activations are multiplied before their block scales are found (`fake_quantise`), float32.
+
+    `tensors` holds the static scale under its suffix. Raises `Refusal` when g is no positive finite number, which
+    exports of experts that calibration never reached contain.
+    """
+    row, declared = linear.format, linear.activation
+    if row.activation is None or declared is None:
+        raise KeyError(f"{linear.name} has no static scale of activations")
+    stored = tensors[row.activation].reshape(-1).to(torch.float32)
+    factor = 1 / stored if row.activation_use is Use.DIVIDE else stored
+    if factor.numel() != 1 or not bool(torch.isfinite(factor).all()) or float(factor) <= 0:
+        raise Refusal(
+            Finding(
+                "quantisation-scale-invalid",
+                f"{declared.name!r} cannot scale activations",
+                place=declared.name,
+                got=", ".join(f"{number:g}" for number in stored[:4].tolist()),
+                expected="one positive finite number",
+                hint="calibration never reached this linear: run with activations as computed (w4a16)",
+            )
+        )
+    return factor.reshape(())
+
+
+def _scale_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iterator[Finding]:
+    row = linear.format
+    if row.scale is None:
+        return
+    declared, scale = linear.parts[row.scale], tensors[row.scale]
+    if declared.dtype in E4M3:
+        raw = scale.view(torch.uint8)
+        bad, expected = raw > LARGEST_E4M3, "E4M3 numbers from 0 to 448, without a sign"
+    elif declared.dtype in E8M0:
+        raw = scale.view(torch.uint8)
+        bad, expected = raw == 255, "E8M0 bytes up to 254"
+    else:
+        raw = scale
+        bad, expected = ~(torch.isfinite(scale) & (scale >= 0)), "finite numbers, none negative"
+    if count := int(bad.sum()):
+        yield Finding(
+            "quantisation-scale-invalid",
+            f"{declared.name!r} holds {count} scales that are no scales, of {scale.numel()}",
+            place=declared.name,
+            got=f"{raw[bad][0].item():#04x}" if raw.dtype == torch.uint8 else f"{raw[bad][0].item():g}",
+            expected=expected,
+            hint="every product with them is wrong or NaN: export the target again",
+        )
+
+
+def _second_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iterator[Finding]:
+    row = linear.format
+    if row.second is None:
+        return
+    declared, number = linear.parts[row.second], float(tensors[row.second].reshape(()))
+    divides = row.second_use is Use.DIVIDE
+    if not 0 <= number < float("inf") or (divides and number == 0):
+        yield Finding(
+            "quantisation-scale-invalid",
+            f"{declared.name!r} is {number:g}; as a second scale it makes every weight of the linear useless",
+            place=declared.name,
+            got=f"{number:g}",
+            expected="a positive finite number",
+            hint="export the target again",
+        )
+    elif number == 0 or (number < 1 if divides else number > 1):
+        yield Finding(
+            "quantisation-second-scale-suspicious",
+            f"{declared.name!r} is {number:g}, and {row.name} {'divides' if divides else 'multiplies'} by it:"
+            f" the largest weight would be {'zero' if number == 0 else 'thousands'}",
+            place=declared.name,
+            got=f"{number:g}",
+            expected="above 1" if divides else "between 0 and 1",
+            hint="a converter may have stored the reciprocal: compare a few weights with the unquantised target",
+        )
