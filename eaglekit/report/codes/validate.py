@@ -59,12 +59,6 @@ CODES: tuple[Code, ...] = (
         "Nothing is wrong with that: the two are measured side by side.", "Nothing to do.",
     ),
     Code(
-        "shared-part-needed", ERROR, "the drafter shares a part with its target, and no target was given",
-        "Many drafters have no embedding or no head of their own: engines lend them the target's. A capture holds states, "
-        "not these tables.",
-        "Add --target; of it only the missing table is read.",
-    ),
-    Code(
         "responses-missing", ERROR, "the prompts have no responses",
         "Acceptance is counted against what the target answered. A prompt alone says nothing of it.",
         "Add --generate N to let the target answer, or give a prompt file that holds its responses.",

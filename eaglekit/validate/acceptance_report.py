@@ -1,0 +1,154 @@
+"""Acceptance as measurements, tables and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from eaglekit.report import Measurement, Table
+from eaglekit.report.model import Chart, Series
+from eaglekit.validate.acceptance import Acceptance
+from eaglekit.validate.intervals import Estimate
+
+LENGTH = "tokens per target step"
+SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The acceptance of one drafter, in all and by category."""
+
+    name: str
+    """What a chart's legend says: `drafter`, `baseline`."""
+    total: Acceptance
+    categories: Mapping[str, Acceptance]
+
+    @property
+    def prefix(self) -> str:
+        """What stands before its measurements' names."""
+        return "" if self.name == "drafter" else f"{self.name}: "
+
+
+def shown(estimate: Estimate | None) -> str:
+    """A value with its interval, as a table shows it."""
+    if estimate is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def measurement(name: str, estimate: Estimate | None, unit: str, count: int, note: str) -> Iterator[Measurement]:
+    """The estimate as a measurement; nothing for one that was not made."""
+    if estimate is not None:
+        yield Measurement(name, estimate.value, unit, note, estimate.low, estimate.high, count)
+
+
+def measurements(judged: Judged, temperature: float) -> Iterator[Measurement]:
+    """Every figure of one drafter with its interval and what it stands on."""
+    total, prefix = judged.total, judged.prefix
+    steps = len(total.rates)
+    ceiling = f"{steps} draft tokens, bonus included, ceiling {steps + 1}"
+    yield from measurement(
+        f"{prefix}acceptance length", total.length, LENGTH, total.rounds,
+        f"greedy; served rounds of {total.measured} texts; {ceiling}",
+    )  # fmt: skip
+    yield from measurement(
+        f"{prefix}acceptance length, every slot", total.length_everywhere, LENGTH, total.slots,
+        f"greedy; every slot of the responses; {ceiling}",
+    )  # fmt: skip
+    at = f"temperature {temperature:g}; every slot"
+    yield from measurement(
+        f"{prefix}acceptance length, sampled", total.sampled_length, LENGTH, total.slots,
+        f"drafts sampled from the drafter; {at}; {ceiling}",
+    )  # fmt: skip
+    yield from measurement(
+        f"{prefix}acceptance length, sampled, best drafts", total.taken_length, LENGTH, total.slots,
+        f"the drafter's best token offered to a sampling target; {at}; {ceiling}",
+    )  # fmt: skip
+    rows = (
+        ("acceptance rate", total.rates, "served rounds; all earlier drafts accepted too"),
+        ("acceptance rate, conditional", total.conditional, "served rounds whose earlier drafts were accepted"),
+        ("acceptance rate, sampled", total.sampled, f"sum of min(p, q); {at} whose earlier drafts equal the text"),
+    )
+    for name, estimates, note in rows:
+        for step, estimate in enumerate(estimates, 1):
+            count = total.slots if "sampled" in name else total.rounds
+            yield from measurement(f"{prefix}{name} at draft {step}", estimate, SHARE, count, note)
+
+
+def agreement(total: Acceptance) -> Iterator[Measurement]:
+    """How far the responses are what the target would say itself."""
+    yield from measurement(
+        "responses that are the target's own", total.agreement, SHARE, total.texts,
+        "response tokens equal to the target's most likely token at that place; counted over texts",
+    )  # fmt: skip
+
+
+def tables(judged: Judged) -> tuple[Table, ...]:
+    """Acceptance by draft position, and by category where texts have one."""
+    total, prefix = judged.total, judged.prefix
+    slug = prefix.replace(": ", "-")
+    sampled = total.sampled or (None,) * len(total.rates)
+    taken = total.taken or (None,) * len(total.rates)
+    position = Table(
+        f"{slug}acceptance-by-position",
+        f"{prefix.capitalize()}Acceptance by draft position, with 95 % intervals",
+        ("draft", "accepted", "given the ones before", "the same, every slot", "sampled", "sampled, best drafts"),
+        tuple(
+            (step, *map(shown, row))
+            for step, row in enumerate(
+                zip(total.rates, total.conditional, total.conditional_everywhere, sampled, taken, strict=True), 1
+            )
+        ),
+    )
+    if not judged.categories:
+        return (position,)
+    category = Table(
+        f"{slug}acceptance-by-category",
+        f"{prefix.capitalize()}Acceptance length by category, with 95 % intervals",
+        ("category", "served", "every slot", "sampled", "texts", "rounds"),
+        tuple(
+            (name or "-", shown(a.length), shown(a.length_everywhere), shown(a.sampled_length), a.measured, a.rounds)
+            for name, a in judged.categories.items()
+        ),
+    )
+    return position, category
+
+
+def charts(sides: tuple[Judged, ...]) -> Iterator[Chart]:
+    """The same for people who would rather look: every drafter beside the others."""
+    positions = [
+        _series(label, {str(step): estimate for step, estimate in enumerate(estimates, 1)})
+        for side in sides
+        for label, estimates in (
+            (f"{side.prefix}accepted", side.total.rates),
+            (f"{side.prefix}given the ones before", side.total.conditional),
+        )
+    ]
+    yield Chart(
+        "acceptance-by-position", "Acceptance by draft position", "draft position", "share of served rounds",
+        tuple(positions),
+    )  # fmt: skip
+    if any(side.categories for side in sides):
+        yield Chart(
+            "acceptance-by-category", "Acceptance length by category", "category", LENGTH,
+            tuple(_series(side.name, {n or "-": a.length for n, a in side.categories.items()}) for side in sides),
+            kind="bar",
+        )  # fmt: skip
+
+
+def _series(name: str, points: Mapping[str, Estimate | None]) -> Series:
+    """One line or set of bars; intervals only where every point has one."""
+    known = {x: estimate for x, estimate in points.items() if estimate is not None}
+    lows = [e.low for e in known.values() if e.low is not None]
+    highs = [e.high for e in known.values() if e.high is not None]
+    sure = len(lows) == len(highs) == len(known)
+    numbers = tuple(int(x) if x.isdigit() else x for x in known)
+    return Series(
+        name,
+        numbers,
+        tuple(estimate.value for estimate in known.values()),
+        tuple(lows) if sure else (),
+        tuple(highs) if sure else (),
+    )
