@@ -35,18 +35,32 @@ def read_object(data: bytes, place: str, *, limit_bytes: int = CONFIG_LIMIT) -> 
 
     `place` names the document in findings. Integers keep their exact value and fit in 64 bits; floats are finite.
     """
+    value = _read(data, place, dict, limit_bytes)
+    assert isinstance(value, dict)  # noqa: S101 - _read refuses every other kind
+    return value
+
+
+def read_array(data: bytes, place: str, *, limit_bytes: int = CONFIG_LIMIT) -> list[Any]:
+    """The JSON array in `data`; refuses what `read_object` refuses."""
+    value = _read(data, place, list, limit_bytes)
+    assert isinstance(value, list)  # noqa: S101 - _read refuses every other kind
+    return value
+
+
+def _read(data: bytes, place: str, expected: type, limit_bytes: int) -> Any:
     if len(data) > limit_bytes:
         raise too_large(place, len(data), limit_bytes)
     value = _parse(_decode(data, place), place)
-    if not isinstance(value, dict):
+    if not isinstance(value, expected):
         kind = type(value).__name__ if not isinstance(value, _Oddity) else "number"
+        wanted = "object" if expected is dict else _KINDS[expected.__name__]
         raise Refusal(
             Finding(
                 "json-not-an-object",
-                f"{place} holds a JSON {_KINDS.get(kind, kind)}, not an object",
+                f"{place} holds a JSON {_KINDS.get(kind, kind)}, not an {wanted}",
                 place=place,
                 got=_KINDS.get(kind, kind),
-                expected="object",
+                expected=wanted,
             )
         )
     findings = tuple(islice(_oddities(value, place), FINDINGS_SHOWN))
@@ -56,7 +70,16 @@ def read_object(data: bytes, place: str, *, limit_bytes: int = CONFIG_LIMIT) -> 
 
 
 FINDINGS_SHOWN = 20
-_KINDS = {"list": "array", "str": "string", "int": "number", "float": "number", "bool": "boolean", "NoneType": "null"}
+_KINDS = {
+    "dict": "object",
+    "_Repeating": "object",
+    "list": "array",
+    "str": "string",
+    "int": "number",
+    "float": "number",
+    "bool": "boolean",
+    "NoneType": "null",
+}
 
 
 def too_large(place: str, size_bytes: int, limit_bytes: int) -> Refusal:
@@ -156,7 +179,7 @@ Trail = tuple[Any, ...]
 """The steps to a value, each a pair of the trail before it and a key or index: a path is spelled only for a finding."""
 
 
-def _oddities(document: dict[str, Any], place: str) -> Iterator[Finding]:
+def _oddities(document: Any, place: str) -> Iterator[Finding]:
     pending: list[tuple[Trail, Any, int]] = [((), document, 1)]
     while pending:
         trail, value, depth = pending.pop()

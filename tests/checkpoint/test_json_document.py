@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from eaglekit.checkpoint.json_document import CONFIG_LIMIT, DEPTH_LIMIT, read_object
+from eaglekit.checkpoint.json_document import CONFIG_LIMIT, DEPTH_LIMIT, read_array, read_object
+from eaglekit.report import Refusal
 from eaglekit.report.json_text import dumps
 from tests.checkpoint.making import TRICKY, only, refused
 
@@ -93,3 +94,14 @@ def test_a_document_above_the_size_limit_is_refused():
 
 def test_every_oddity_is_gathered_into_one_refusal():
     assert set(reading(b'{"a": NaN, "b": {"c": 1, "c": 2}}')) == {"json-number", "json-duplicate-key"}
+
+
+def test_an_array_is_read_by_the_same_rules_as_an_object() -> None:
+    assert read_array(b'[{"a": 1}, 2]', "x.json") == [{"a": 1}, 2]
+    with pytest.raises(Refusal, match="json-number"):
+        read_array(b"[NaN]", "x.json")
+
+
+def test_an_object_where_an_array_belongs_is_refused() -> None:
+    with pytest.raises(Refusal, match="holds a JSON object, not an array"):
+        read_array(b"{}", "x.json")
