@@ -1,0 +1,79 @@
+"""Weights as tensors: whole linears, single rows of a table, whole modules; dequantised where they are quantised.
+
+O rows and I columns of a weight, R rows of a table.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from eaglekit.target.formats.dequantise import DTYPES, dequantise, typed
+from eaglekit.target.formats.recognise import LinearFormat
+from eaglekit.target.reading import Reader
+from eaglekit.target.weights import ModuleWeights
+
+
+def load(source: LinearFormat, reader: Reader, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "..."]:
+    """The weight of one module in `dtype` on `device`. Raises `Refusal` for scales that cannot be."""
+    if not source.quantised:
+        tensor = source.parts[source.format.weight]
+        return reader.plain(tensor, DTYPES[tensor.dtype], dtype, device)
+    pinned = device.type == "cuda"
+    parts = {suffix: typed(reader.raw(tensor, pinned=pinned), tensor) for suffix, tensor in source.parts.items()}
+    return dequantise(source, parts, dtype=dtype, device=device)
+
+
+def load_rows(
+    source: LinearFormat, rows: Sequence[int], reader: Reader, dtype: torch.dtype, device: torch.device
+) -> Float[Tensor, "R I"]:
+    """Some rows of a table, in the order given; nothing else of it is read."""
+    height = source.shape[0]
+    declared, tensors = {}, {}
+    for suffix, tensor in source.parts.items():
+        by_row = bool(tensor.shape) and tensor.shape[0] == height
+        part = replace(tensor, shape=(len(rows), *tensor.shape[1:])) if by_row else tensor
+        data = reader.rows(tensor, rows).view(-1) if by_row else reader.raw(tensor)
+        declared[suffix], tensors[suffix] = part, typed(data, part)
+    some = replace(source, shape=(len(rows), *source.shape[1:]), parts=declared)
+    return dequantise(some, tensors, dtype=dtype, device=device)
+
+
+@contextmanager
+def filled(
+    module: nn.Module, weights: ModuleWeights, reader: Reader, dtype: torch.dtype, device: torch.device
+) -> Iterator[None]:
+    """Inside, every parameter of `module` but its experts' has its values; afterwards none takes memory."""
+    empty = fill(module, weights, reader, dtype, device)
+    try:
+        yield
+    finally:
+        for parameter, meta in empty.items():
+            _put(module, parameter, meta)
+
+
+def fill(
+    module: nn.Module, weights: ModuleWeights, reader: Reader, dtype: torch.dtype, device: torch.device
+) -> dict[str, Tensor]:
+    """Give `module` its values; what stood there before, by path."""
+    empty = {}
+    for filling in weights.fillings:
+        values = load(filling.source, reader, torch.float32 if filling.float32 else dtype, device)
+        empty[filling.parameter] = _put(module, filling.parameter, values)
+    return empty
+
+
+def _put(module: nn.Module, path: str, values: Tensor) -> Tensor:
+    """Set a parameter or buffer by its path; the one that was there."""
+    owner_path, _, name = path.rpartition(".")
+    owner = module.get_submodule(owner_path)
+    place = owner._parameters if name in owner._parameters else owner._buffers
+    before = place[name]
+    assert before is not None  # noqa: S101 - only parameters that exist were bound
+    if place is owner._parameters and not isinstance(values, nn.Parameter):
+        values = nn.Parameter(values, requires_grad=False)
+    place[name] = values  # type: ignore[assignment]
+    return before
