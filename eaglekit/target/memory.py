@@ -1,8 +1,10 @@
 """How much memory a pass takes, and how many experts fit at a time."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
 import torch
 
@@ -79,3 +81,14 @@ def whole_bytes(model: TargetModel, dtype: torch.dtype) -> int:
     )
     tables = {id(model.embedding_source), id(model.head_source)}
     return blocks + len(tables) * model.vocab_size * model.hidden_size * size
+
+
+def available_bytes(device: torch.device) -> int:
+    """Bytes that can still be had on `device`."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -47,6 +47,12 @@ class Skeleton:
         norm: nn.Module = getattr(self.base, self.norm_name)
         return norm
 
+    def move_frequencies(self, device: torch.device) -> None:
+        """Move what is kept outside of the blocks, and no checkpoint holds, to a device."""
+        for module in self.model.modules():
+            for name in module._non_persistent_buffers_set:
+                module._buffers[name] = module._buffers[name].to(device)
+
 
 class Recorder(nn.Module):
     """Stands for one block: notes what it is called with and gives the hidden state back as it came."""

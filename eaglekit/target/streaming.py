@@ -78,7 +78,7 @@ def run(
     told = progress or (lambda count: None)
     with torch.no_grad(), Reader(model.source) as reader:
         now = _Pass(model, reader, settings, device, dtype, memory.experts_at_once)
-        _to_device(model, device)
+        model.skeleton.move_frequencies(device)
         running = list(_embed(now, texts))
         for number, block in enumerate(model.blocks):
             _note(running, number in boundaries)
@@ -115,13 +115,6 @@ def describe(model: TargetModel, settings: Settings) -> Mapping[str, str]:
     }
 
 
-def _to_device(model: TargetModel, device: torch.device) -> None:
-    """Move what the model keeps outside of its blocks: rotary frequencies."""
-    for module in model.skeleton.model.modules():
-        for name in module._non_persistent_buffers_set:
-            module._buffers[name] = module._buffers[name].to(device)
-
-
 def _embed(now: _Pass, texts: Sequence[Text]) -> Iterator[_Running]:
     """Every text at boundary 0, with the calls that its blocks will get."""
     ids = sorted({token for text in texts for token in text.tokens})
@@ -148,7 +141,10 @@ def _run_block(now: _Pass, number: int, weights: ModuleWeights, running: Sequenc
     ahead = list(_tensors(following)) if following else list(now.model.head_source.parts.values())
     if not weights.experts:
         now.reader.ahead.soon(ahead)
-    with filled(block, weights, now.reader, now.dtype, now.device), rounded_inputs(block, weights, now):
+    with (
+        filled(block, weights, now.reader, now.dtype, now.device),
+        rounded_inputs(block, weights, now.reader, now.settings),
+    ):
         if not weights.experts:
             for state in running:
                 _step(block, number, state)
@@ -192,7 +188,7 @@ def _run_experts_block(
     hidden, index, shares = (torch.cat([call[part] for call in asked]) for part in range(3))
     lengths = [len(call[0]) for call in asked]
     del asked
-    rounding = expert_rounding(weights, now)
+    rounding = expert_rounding(weights, now.reader, now.settings)
     answer = compute(module, hidden, index, shares, loaded, group=now.group, rounding=rounding)
     del hidden
     module.answers = list(torch.split(answer, lengths))

@@ -8,12 +8,27 @@ from eaglekit.target.model import TargetModel
 from eaglekit.target.texts import Text
 
 
-def refuse_impossible(model: TargetModel, texts: Sequence[Text], boundaries: Sequence[int]) -> None:
-    """Raise `Refusal` for ids the target does not have, texts without a prompt, and boundaries it does not have."""
+def refuse_impossible(model: TargetModel, texts: Sequence[Text], boundaries: Sequence[int], *, room: int = 0) -> None:
+    """Raise `Refusal` for ids, lengths (with `room` more tokens) and boundaries that the target does not have."""
     findings = check(boundaries, target_layers=model.num_layers, num_aux_states=None)
     findings += text_findings(texts, model.vocab_size)
+    longest = model.config.get("max_position_embeddings")
+    if isinstance(longest, int):
+        findings += [_too_long(text, longest, room) for text in texts if len(text.tokens) + room > longest]
     if findings:
         raise Refusal(*findings)
+
+
+def _too_long(text: Text, longest: int, room: int) -> Finding:
+    new = f" and {room} new ones" if room else ""
+    return Finding(
+        "text-too-long",
+        f"text {text.identity!r} has {len(text.tokens)} tokens{new}, and the target takes {longest}",
+        place=text.identity,
+        got=str(len(text.tokens) + room),
+        expected=f"at most {longest}",
+        hint="shorten it: no engine serves a text beyond max_position_embeddings",
+    )
 
 
 def text_findings(texts: Sequence[Text], vocab_size: int) -> list[Finding]:

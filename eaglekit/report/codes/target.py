@@ -128,6 +128,12 @@ CODES: tuple[Code, ...] = (
         (),
     ),
     Code(
+        "text-too-long", ERROR, "a text is longer than the target takes",
+        "Beyond max_position_embeddings the rotation leaves the range that was trained, and engines refuse such texts.",
+        "Shorten the text, or generate fewer tokens.",
+        (),
+    ),
+    Code(
         "text-identity-twice", ERROR, "two texts have one name",
         "Reports and findings tell texts apart by name.",
         "Rename one.",
