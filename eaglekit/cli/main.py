@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "convert": ("eaglekit.cli.convert", "command", "Write a drafter as EAGLE 3.1, for every engine or for one."),
     "apply": ("eaglekit.cli.apply", "command", "Carry out a saved plan."),
     "diff": ("eaglekit.cli.diff", "command", "Compare two drafters by role and meaning."),
+    "validate": ("eaglekit.cli.validate", "command", "Tell whether a drafter is right, and what it is worth."),
     "explain": ("eaglekit.cli.explain", "command", "Tell the story behind a finding code."),
     "engines": ("eaglekit.cli.tables", "engines", "List the engines and what each honours."),
     "dialects": ("eaglekit.cli.tables", "dialects", "List the spellings that are read and written."),

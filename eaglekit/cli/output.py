@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import wraps
 from typing import Any, NoReturn
@@ -148,6 +148,40 @@ def _system(error: BaseException) -> Finding:
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--json` on every command."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document, also on failure.")(function)
+
+
+def work_bar(*, quiet: bool) -> Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]:
+    """What shows a bar for work of a title, a total and a unit (`bytes`, `texts`, ...), only on a terminal."""
+
+    def bar(title: str, total: int, unit: str) -> AbstractContextManager[Callable[[int], None]]:
+        if unit == "bytes":
+            return progress_bar(title, total, quiet=quiet)
+        return _count_bar(title, total, unit, quiet=quiet)
+
+    return bar
+
+
+@contextmanager
+def _count_bar(title: str, total: int, unit: str, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that counts things; one that only moves when their number is not known (0)."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from eaglekit.report.model import printable
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(printable(title), total=total or None)
+        yield lambda done: progress.update(task, advance=done)
 
 
 @contextmanager

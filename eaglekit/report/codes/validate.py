@@ -70,11 +70,6 @@ CODES: tuple[Code, ...] = (
         "Give longer responses, or fewer --draft-tokens.",
     ),
     Code(
-        "tokens-out-of-range", ERROR, "a text has token ids that the target does not have",
-        "Token ids are those of one tokenizer. Ids of another one are other words, or none.",
-        "Tokenize the prompts with the target's own tokenizer.",
-    ),
-    Code(
         "response-not-greedy", WARNING, "the responses are not what the target would say itself",
         "Greedy acceptance compares drafts with the target's most likely tokens, and the text stands for them. Responses "
         "that were sampled, or written by another model, follow another path: the figures then tell how the drafter fits "

@@ -1,0 +1,34 @@
+"""Reports as files: whole under their names or not there, and never over something else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from eaglekit.checkpoint.disk_errors import writing_to
+
+
+def refuse_taken(files: Iterable[Path | None]) -> None:
+    """Raise `Refusal` for a name that is taken or a folder that is not there: before hours of work, not after."""
+    for file in files:
+        if file is None:
+            continue
+        with writing_to(str(file)):
+            if os.path.lexists(file):
+                raise FileExistsError(17, "it exists", str(file))
+            file.parent.stat()
+
+
+def write_new(file: Path, text: str) -> None:
+    """Write a file that must not exist, under its name only when it is whole."""
+    staged = file.with_name(f".{file.name}.{os.getpid()}")
+    with writing_to(str(file)):
+        try:
+            with staged.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.link(staged, file)  # unlike a rename, a link never replaces
+        finally:
+            staged.unlink(missing_ok=True)

@@ -1,0 +1,159 @@
+"""What a report is bound to: digests of everything that was judged, the tool, the arithmetic and the seeds.
+
+No path and no host name: a report is published, and must say the same wherever it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import eaglekit
+from eaglekit.checkpoint import Checkpoint
+from eaglekit.checkpoint.lookup import Library, last_change
+from eaglekit.checkpoint.model import digest_of
+from eaglekit.checkpoint.weights import read_header
+from eaglekit.drafter import Spec
+from eaglekit.plan.saved import digests
+from eaglekit.report import Fact, Finding, Refusal, Report, Table
+from eaglekit.report.json_text import compact
+from eaglekit.target.texts import Text
+from eaglekit.validate.intervals import RESAMPLES, SEED
+from eaglekit.validate.task import PROBE_SEED, Bar, Task
+
+PIECE_BYTES = 8 << 20
+
+
+def judged_files(checkpoint: Checkpoint) -> list[str]:
+    """The files a drafter is read from: its config, its weights and their index."""
+    return sorted(set(checkpoint.source.files()) - set(checkpoint.extra_files))
+
+
+def bind_drafter(checkpoint: Checkpoint, bar: Bar) -> dict[str, Any]:
+    """SHA-256 and size of every judged file, and where the checkpoint came from."""
+    files, sizes = judged_files(checkpoint), checkpoint.source.files()
+    with bar("digest", sum(sizes[file] for file in files), "bytes") as tell:
+        made = digests(checkpoint.source, files, tell)
+    return {
+        **checkpoint.source.identity(),
+        "digest": checkpoint.content_digest(),
+        "files": {file: {"sha256": made[file], "size_bytes": sizes[file]} for file in files},
+    }
+
+
+def bind_target(library: Library) -> dict[str, Any]:
+    """Where a target came from, and a digest of its config and of every header, with the sizes of its files.
+
+    Not of its bytes: 600 GB would take longer to hash than to run. Shards that are not here are left out, and named.
+    """
+    source, config = library.source, hashlib.sha256(compact(library.config).encode()).hexdigest()
+    files, known = source.files(), {"config": config}
+    named = sorted(set(library.names.values()))
+    for file in (file for file in named if file in files):
+        known[file] = f"{read_header(source, file).digest} {files[file]}"
+    absent = [file for file in named if file not in files]
+    covers = "config, headers and sizes" + (f", without {', '.join(absent)}" if absent else "")
+    return {**source.identity(), "digest": digest_of(known), "digest_covers": covers}
+
+
+def texts_digest(texts: Sequence[Text]) -> dict[str, Any]:
+    """How many texts and tokens were looked at, and a digest of them, in their order."""
+    rows = [[text.identity, text.category, text.prompt_length, list(text.tokens)] for text in texts]
+    return {
+        "count": len(texts),
+        "tokens": sum(len(text.tokens) for text in texts),
+        "digest": f"sha256:{hashlib.sha256(compact(rows).encode()).hexdigest()}",
+    }
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def tool() -> dict[str, Any]:
+    """The program that judged, and the libraries that computed, as far as they were used."""
+    import sys
+
+    used = {name: getattr(sys.modules.get(name), "__version__", None) for name in ("torch", "transformers", "numpy")}
+    return {"name": "eaglekit", "version": eaglekit.__version__} | {
+        name: str(version) for name, version in used.items() if version is not None
+    }
+
+
+def settings(task: Task, spec: Spec | None) -> dict[str, Any]:
+    """What was asked for, and the seeds of everything that is drawn."""
+    return {
+        "draft_tokens": task.draft_tokens,
+        "depth": task.depth,
+        "temperature": task.temperature,
+        "min_acceptance_length": task.min_acceptance_length,
+        "generate": task.generate,
+        "limit": task.limit,
+        "aux_layers": list(spec.aux_layers) if spec is not None else None,
+        "seeds": {"bootstrap": SEED, "probe": PROBE_SEED},
+        "resamples": RESAMPLES,
+    }
+
+
+def moments(checkpoint: Checkpoint) -> dict[str, str]:
+    """When each judged file was last changed, as far as that can be known."""
+    found = {file: checkpoint.source.local_path(file) for file in judged_files(checkpoint)}
+    return {file: last_change(path) for file, path in found.items() if path is not None}
+
+
+def refuse_changed(checkpoint: Checkpoint, before: Mapping[str, str]) -> None:
+    """Raise `Refusal` when a judged file was changed since `before`: the digests would be of other bytes."""
+    changed = sorted(file for file, moment in moments(checkpoint).items() if before.get(file) != moment)
+    if changed:
+        raise Refusal(
+            *(
+                Finding(
+                    "source-changed",
+                    f"{file} was changed while it was judged",
+                    place=file,
+                    expected="the same file from beginning to end",
+                    hint="make sure that nothing writes to the folder, then run the command again",
+                )
+                for file in changed
+            )
+        )
+
+
+def without_paths(report: Report, typed: Iterable[str]) -> Report:
+    """The report with every folder and file of this machine called by its last name."""
+    names: dict[str, str] = {}
+    for text in typed:
+        for path in (text, text.rstrip("/"), os.path.abspath(os.path.expanduser(text))):  # noqa: PTH100, PTH111 - texts
+            if os.sep in path.strip(os.sep) or path.startswith(os.sep):
+                names[path] = Path(path).name
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, str):
+            for path in sorted(names, key=len, reverse=True):
+                value = value.replace(path, names[path])
+            return value
+        if isinstance(value, Mapping):
+            return {key: plain(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(plain(part) for part in value)
+        return value
+
+    if not names:
+        return report
+    return replace(
+        report,
+        subject=plain(report.subject),
+        facts=tuple(Fact(fact.name, plain(fact.value), plain(fact.origin)) for fact in report.facts),
+        findings=tuple(Finding.from_json(plain(finding.as_json())) for finding in report.findings),
+        tables=tuple(Table(t.name, plain(t.title), t.columns, plain(t.rows)) for t in report.tables),
+        result=plain(report.result),
+    )
