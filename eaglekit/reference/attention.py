@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import linear
 
-from eaglekit.drafter import Attention, Part, Spec
+from eaglekit.drafter import Attention, Part, Role, Spec
 from eaglekit.reference.frequencies import correction
 from eaglekit.reference.model import ReferenceDrafter
 from eaglekit.reference.norm import rms_norm
@@ -47,18 +47,21 @@ def attend(
 
 def grouped_heads(drafter: ReferenceDrafter, layer: int, inputs: Float[Tensor, "T W"], angles: Angles) -> Heads:
     """Grouped-query attention: three projections, norms of query and key where the drafter has them, rotation."""
-
-    def project(part: Part, bias: Part) -> Float[Tensor, "T heads K"]:
-        flat = linear(inputs, drafter.weight(part, layer), drafter.optional(bias, layer))
-        return flat.view(len(inputs), -1, drafter.spec.head_dim)
-
-    queries = project(Part.QUERY, Part.QUERY_BIAS)
-    keys = project(Part.KEY, Part.KEY_BIAS)
-    values = project(Part.VALUE, Part.VALUE_BIAS)
+    queries = project(drafter, Role(Part.QUERY, layer), Part.QUERY_BIAS, inputs)
+    keys = project(drafter, Role(Part.KEY, layer), Part.KEY_BIAS, inputs)
+    values = project(drafter, Role(Part.VALUE, layer), Part.VALUE_BIAS, inputs)
     if drafter.spec.qk_norm:
         queries = rms_norm(queries, drafter.weight(Part.QUERY_NORM, layer), drafter.spec.rms_norm_eps)
         keys = rms_norm(keys, drafter.weight(Part.KEY_NORM, layer), drafter.spec.rms_norm_eps)
     return Heads(angles.turn(queries), angles.turn(keys), values)
+
+
+def project(
+    drafter: ReferenceDrafter, role: Role, bias: Part, inputs: Float[Tensor, "T W"]
+) -> Float[Tensor, "T heads K"]:
+    """One projection of grouped-query attention, cut into its heads."""
+    flat = linear(inputs, drafter.weights[role], drafter.optional(bias, role.number))
+    return flat.view(len(inputs), -1, drafter.spec.head_dim)
 
 
 def latent_heads(drafter: ReferenceDrafter, layer: int, inputs: Float[Tensor, "T W"], angles: Angles) -> Heads:
