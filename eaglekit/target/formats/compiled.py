@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from inspect import unwrap
 
 import torch
 from jaxtyping import Float, UInt8
@@ -14,6 +15,9 @@ from torch import Tensor
 
 BITS_OF_HALF = 0x3F000000
 """0.5 as float32: the E2M1 code m >= 2 is the float32 whose bits are these + (m << 22)."""
+
+KERNEL_WIDTH = 8
+"""Bytes of a block of 16 columns."""
 
 
 @cache
@@ -26,7 +30,13 @@ def decode_in_one_kernel(
     codes: UInt8[Tensor, "n W"], scales: UInt8[Tensor, " n"], factors: Float[Tensor, " 256"], dtype: torch.dtype
 ) -> Float[Tensor, "n 2*W"]:
     """`decode_blocks`, compiled: E2M1 x factor of the block's scale byte, in `dtype`, rounded once."""
-    return _kernel(codes.shape[1], dtype)(codes, scales, factors)
+    n, width = codes.shape
+    # A block of 32 columns is two of 16 under the same scale: so the kernel knows one width, and divides by shifts.
+    if width != KERNEL_WIDTH:
+        codes, scales = codes.reshape(-1, KERNEL_WIDTH), scales.repeat_interleave(width // KERNEL_WIDTH)
+    for tensor in (codes, scales):
+        torch._dynamo.maybe_mark_dynamic(tensor, 0)
+    return _kernel()(codes, scales, factors, dtype).view(n, 2 * width)
 
 
 def decode_blocks(
@@ -47,14 +57,11 @@ def decode_blocks(
 
 
 @cache
-def _kernel(width: int, dtype: torch.dtype) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """One kernel per block width and output dtype; the number of blocks stays open."""
-
-    def decode(codes: Tensor, scales: Tensor, factors: Tensor) -> Tensor:
-        return decode_blocks(codes.view(-1, width), scales, factors, dtype)
-
-    # A byte is a valid index of 256 factors by its type: the check that guards indices would cost more than the lookup.
-    compiled: Callable[[Tensor, Tensor, Tensor], Tensor] = torch.compile(
-        decode, dynamic=True, fullgraph=True, options={"assert_indirect_indexing": False}
+def _kernel() -> Callable[[Tensor, Tensor, Tensor, torch.dtype], Tensor]:
+    """The kernel, built at its first call for an output dtype; the number of blocks stays open."""
+    # Tests check the shapes in signatures by wrapping functions, and a wrapper cannot be compiled: it is taken off.
+    # A byte is a valid index of 256 factors by its type, so the check of indices would only cost.
+    compiled: Callable[[Tensor, Tensor, Tensor, torch.dtype], Tensor] = torch.compile(
+        unwrap(decode_blocks), fullgraph=True, options={"assert_indirect_indexing": False}
     )
-    return lambda codes, scales, factors: compiled(codes.reshape(-1), scales, factors)
+    return compiled

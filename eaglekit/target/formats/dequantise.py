@@ -12,7 +12,7 @@ from torch import Tensor
 from eaglekit.checkpoint.model import Tensor as Declared
 from eaglekit.report.model import refuse_if
 from eaglekit.target.formats.compiled import can_compile, decode_in_one_kernel
-from eaglekit.target.formats.elements import e8m0_values, pair_table
+from eaglekit.target.formats.elements import e4m3_values, e8m0_values, pair_table
 from eaglekit.target.formats.recognise import LinearFormat
 from eaglekit.target.formats.scales import byte_factors, check_scales
 from eaglekit.target.formats.table import E8M0, Elements, Group
@@ -20,8 +20,8 @@ from eaglekit.target.formats.table import E8M0, Elements, Group
 BLOCKS_AT_ONCE = 1 << 16
 """4-bit blocks decoded in one go: keys and scales of so many stay in a core's cache (2 to 4 MB)."""
 
-ROWS_AT_ONCE = 128
-"""Rows of 8-bit weights decoded in one go; a square group is as high."""
+ROWS_AT_ONCE = 32
+"""Rows of 8-bit weights decoded in one go; the 128 rows of a square group are a multiple."""
 
 TWO_SCALES = 0x0000_0100_0000_0100
 """Times a scale byte: an int64 that is two int32 keys, the scale in bits 8 to 15 of each."""
@@ -113,11 +113,18 @@ def _eight_bit(linear: LinearFormat, parts: Mapping[str, Tensor], dtype: torch.d
     if linear.parts[row.scale].dtype in E8M0:
         scale = e8m0_values(scale.device)[scale.view(torch.uint8).to(torch.int32)]
     scale = scale.to(torch.float32)
-    codes = parts[row.weight].view(torch.float8_e4m3fn)
+    codes = parts[row.weight].view(torch.uint8)
     out = torch.empty(rows, columns, dtype=dtype, device=codes.device)
+    # A lookup is three times as fast as torch's own conversion of float8 on the CPU.
+    table = e4m3_values(codes.device)
+    keys = torch.empty(ROWS_AT_ONCE * columns, dtype=torch.int32, device=codes.device)
+    values = torch.empty(ROWS_AT_ONCE * columns, device=codes.device)
     for start in range(0, rows, ROWS_AT_ONCE):
         chunk = slice(start, min(start + ROWS_AT_ONCE, rows))
-        out[chunk] = codes[chunk].to(torch.float32).mul_(_row_factors(linear, scale, chunk))
+        count = (chunk.stop - start) * columns
+        keys[:count].copy_(codes[chunk].reshape(-1))
+        torch.index_select(table, 0, keys[:count], out=values[:count])
+        out[chunk] = values[:count].view(-1, columns).mul_(_row_factors(linear, scale, chunk))
     return out
 
 
