@@ -22,8 +22,8 @@ TOKENS_AT_ONCE = 4096
 
 Loaded = tuple[tuple[Tensor, ...], Tensor]
 """The matrices of one expert: gate and up (one or two), and down."""
-Rounding = Callable[[Tensor, str], Tensor]
-"""What is done to the input of `gate_up` or `down` before the product."""
+Rounding = Callable[[Tensor, str, int], Tensor]
+"""What is done to the input of `gate_up` or `down` of an expert before the product."""
 
 
 class Chosen(Exception):  # noqa: N818 - no error: the router has chosen, and the text waits for the others
@@ -92,22 +92,22 @@ def compute(
             number, matrices = loaded.pop(0)
             for start in range(starts[number], starts[number + 1], TOKENS_AT_ONCE):
                 part = slice(start, min(start + TOKENS_AT_ONCE, starts[number + 1]))
-                answer = _one(module, hidden[tokens[part]], matrices, rounding) * shares[part, None]
+                answer = _one(module, number, hidden[tokens[part]], matrices, rounding) * shares[part, None]
                 out.index_add_(0, tokens[part], answer.to(out.dtype))
             del matrices
     return out
 
 
 def _one(
-    module: Experts, hidden: Float[Tensor, "t H"], matrices: Loaded, rounding: Rounding | None
+    module: Experts, number: int, hidden: Float[Tensor, "t H"], matrices: Loaded, rounding: Rounding | None
 ) -> Float[Tensor, "t H"]:
     gate_up, down = matrices
     if rounding is not None:
-        hidden = rounding(hidden, "gate_up")
+        hidden = rounding(hidden, "gate_up", number)
     products = [linear(hidden, matrix) for matrix in gate_up]
     inner = module.gate(products[0] if len(products) == 1 else torch.cat(products, dim=-1))
     if rounding is not None:
-        inner = rounding(inner, "down")
+        inner = rounding(inner, "down", number)
     return linear(inner, down)
 
 

@@ -13,7 +13,7 @@ from transformers import GenerationConfig
 
 from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object
 from eaglekit.report import Finding, Refusal
-from eaglekit.target.activations import expert_rounding, rounded_inputs
+from eaglekit.target.activations import expert_rounding, refuse_unrounded, rounded_inputs
 from eaglekit.target.experts import Experts, Loaded, Rounding, compute
 from eaglekit.target.loading import filled, load
 from eaglekit.target.memory import available_bytes, whole_bytes
@@ -45,6 +45,7 @@ def generate(
         Text(text.identity, text.category, text.tokens[: text.prompt_length], text.prompt_length) for text in prompts
     ]
     refuse_impossible(model, asked, (), room=max_new_tokens)
+    refuse_unrounded(model, settings)
     device = settings.torch_device()
     _refuse_too_large(model, settings, device)
     wishes = GenerationConfig(  # type: ignore[no-untyped-call]

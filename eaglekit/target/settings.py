@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from eaglekit.report import Finding, Refusal
+from eaglekit.target.formats.fake_quantise import Order
 
 ACTIVATIONS = ("w4a16", "w4a4")
 """`w4a16`: dequantised weights, activations as computed. `w4a4`: inputs of NVFP4 linears rounded as engines do."""
@@ -24,6 +25,8 @@ class Settings:
     activations: str = "w4a16"
     memory_limit_bytes: int | None = None
     """Most that weights, states and captured states may take together; None: what one block needs."""
+    order: Order = Order.VLLM
+    """Whose W4A4: vLLM's, with one scale for all linears that share an input, or llmcompressor's, with one for each."""
 
     @property
     def compute_dtype(self) -> torch.dtype:

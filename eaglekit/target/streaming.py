@@ -15,9 +15,10 @@ from torch.nn.functional import linear
 
 from eaglekit import __version__
 from eaglekit.checkpoint import Tensor as Declared
-from eaglekit.target.activations import expert_rounding, rounded_inputs
+from eaglekit.target.activations import expert_rounding, refuse_unrounded, rounded_inputs
 from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.experts import Chosen, Experts, Loaded, Memory, compute, hit_experts
+from eaglekit.target.formats.fake_quantise import Order
 from eaglekit.target.loading import filled, load, load_rows
 from eaglekit.target.memory import plan_memory
 from eaglekit.target.model import TargetModel
@@ -73,6 +74,7 @@ def run(
     """
     settings = settings or Settings()
     refuse_impossible(model, texts, boundaries)
+    refuse_unrounded(model, settings)
     device, dtype = settings.torch_device(), settings.compute_dtype
     memory = plan_memory(model, sum(len(text.tokens) for text in texts), boundaries, settings)
     told = progress or (lambda count: None)
@@ -106,7 +108,9 @@ def describe(model: TargetModel, settings: Settings) -> Mapping[str, str]:
         "digest": model.digest,
         "model_type": model.model_type,
         "formats": ", ".join(f"{name} x {count}" for name, count in model.formats.items()),
-        "activations": settings.activations,
+        "activations": settings.activations
+        if settings.order is Order.VLLM
+        else f"{settings.activations} (llmcompressor)",
         "dtype": settings.dtype_name,
         "device": settings.torch_device().type,
         "eaglekit": __version__,

@@ -159,10 +159,4 @@ CODES: tuple[Code, ...] = (
         "Give another name, or --overwrite.",
         (),
     ),
-    Code(
-        "torch-missing", ERROR, "torch or transformers is not installed",
-        "Inspecting and converting need neither, so they are not installed by default.",
-        "pip install 'eaglekit[validate]'",
-        (),
-    ),
 )  # fmt: skip
