@@ -30,8 +30,9 @@ def print_report(
     headline: str = "",
     tables: Sequence[str] | None = None,
     facts: Sequence[str] | None = None,
+    measurements: Sequence[str] | None = None,
 ) -> None:
-    """The result of a command on stdout: JSON with everything, or for people the tables and facts that are named."""
+    """The result of a command on stdout: JSON with everything, or for people what is named of it."""
     if as_json:
         click.echo(dumps(report.as_json()), nl=False)
         return
@@ -43,7 +44,7 @@ def print_report(
     with out.capture() as captured:
         if headline:
             out.print(headline + "\n", style="bold", markup=False)
-        show(report, out, tables=tables)
+        show(report, out, tables=tables, measurements=measurements)
     # Columns are padded with blanks, which only get in the way of whoever copies or compares the text.
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 

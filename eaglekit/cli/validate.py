@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ text_options = stacked(
 )
 measure_options = stacked(
     click.option("--draft-tokens", type=click.IntRange(1, 64), default=3, show_default=True, help="Drafts per round."),
-    click.option("--depth", type=click.IntRange(1, 64), default=8, show_default=True, help="Drafts that drift is watched for."),
+    click.option("--depth", type=click.IntRange(1, 64), default=8, show_default=True, help="Drafts to watch drift in."),
     click.option(
         "--temperature", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True,
         help="Of the sampled figures; greedy ones are always there.",
@@ -83,7 +82,10 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
     task, typed = _task(path, quiet=as_json, **wishes)
     report = without_paths(check(task, missing=missing_extras()), [path, *typed])
     _write(report, report_file, html_file)
-    print_report(report, as_json=as_json, tables=_shown(report), facts=SHOWN)
+    tables = [table.name for table in report.tables if table.name not in HIDDEN_TABLES]
+    # What stands in a table too is not said twice.
+    measured = [m.name for m in report.measurements if " at d" not in m.name]
+    print_report(report, as_json=as_json, tables=tables, facts=SHOWN, measurements=measured)
     if not report.ok:
         raise SystemExit(1)
 
@@ -97,10 +99,6 @@ SHOWN = (
 )  # fmt: skip
 """Facts for people; `--json` and the report have all of them."""
 HIDDEN_TABLES = frozenset({"tensors", "dropped-keys", "engines"})
-
-
-def _shown(report: Report) -> Sequence[str]:
-    return [table.name for table in report.tables if table.name not in HIDDEN_TABLES]
 
 
 def _refuse_combinations(wishes: dict[str, Any]) -> None:

@@ -11,20 +11,30 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eaglekit.report.model import Finding, Report, Severity, Table, printable
+from eaglekit.report.model import Finding, Measurement, Report, Severity, Table, printable
+from eaglekit.report.text_charts import text_chart
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
-def show(report: Report, console: Console, *, tables: Sequence[str] | None = None) -> None:
-    """Print a report: facts, the tables asked for (all when None), findings."""
+def show(
+    report: Report, console: Console, *, tables: Sequence[str] | None = None, measurements: Sequence[str] | None = None
+) -> None:
+    """Print a report: facts, measurements and tables, those asked for (all when None), charts as text, findings."""
     if report.facts:
         console.print(facts_grid(report))
+    shown = [m for m in report.measurements if measurements is None or m.name in measurements]
+    if shown:
+        console.print(Text("\nMeasured", style="bold"))
+        console.print(measurements_grid(shown))
     for table in report.tables:
         if table.rows and (tables is None or table.name in tables):
             console.print(Text(f"\n{table.title}", style="bold"))
             console.print(grid(table))
+    for chart in report.charts:
+        console.print(Text(f"\n{printable(chart.title)}", style="bold"))
+        console.print(Text(text_chart(chart, ascii_only=console.options.ascii_only)))
     show_findings(report.findings, console)
 
 
@@ -61,6 +71,23 @@ def facts_grid(report: Report) -> RenderableType:
     for fact in report.facts:
         table.add_row(fact.name, Text(plain(fact.value)), Text(printable(fact.origin)))
     return table
+
+
+def measurements_grid(measurements: Sequence[Measurement]) -> RenderableType:
+    """Name, value with its 95 % interval, unit, and what it stands on, a line each."""
+    shown = RichTable.grid(padding=(0, 2))
+    shown.add_column(style="bold", overflow="fold")
+    shown.add_column(justify="right", no_wrap=True)
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
+    shown.add_column(style="dim", overflow="fold")
+    for m in measurements:
+        interval = f"[{m.low:.3f}, {m.high:.3f}]" if m.low is not None and m.high is not None else ""
+        note = f"n = {m.count:,}; {m.note}" if m.count is not None else m.note
+        shown.add_row(
+            Text(printable(m.name)), f"{m.value:.3f}", Text(interval), Text(printable(m.unit)), Text(printable(note))
+        )
+    return shown
 
 
 def grid(table: Table) -> RenderableType:

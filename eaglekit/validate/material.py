@@ -115,8 +115,8 @@ def _from_target(task: Task, target: Target, settings: Settings, boundaries: Seq
     if task.generate is not None:
         from eaglekit.target.generation import generate
 
-        with task.bar("generate", 0, "texts"):
-            texts = generate(model, [_prompt(text) for text in texts], max_new_tokens=task.generate, settings=settings)
+        with task.bar("generate", len(texts), "texts") as tell:
+            texts = generate(model, texts, max_new_tokens=task.generate, settings=settings, progress=tell)
     _refuse_silent(texts)
     with task.bar("run the target", model.size_bytes, "bytes") as tell:
         capture = run(model, texts, boundaries=sorted(set(boundaries)), settings=settings, progress=tell)
@@ -130,11 +130,6 @@ def _from_target(task: Task, target: Target, settings: Settings, boundaries: Seq
 
 def _has_tokenizer(target: Target) -> bool:
     return any(name in target.library.source.files() for name in ("tokenizer.json", "tokenizer_config.json"))
-
-
-def _prompt(text: Text) -> Text:
-    """The prompt alone: the target answers it anew."""
-    return replace(text, tokens=text.tokens[: text.prompt_length])
 
 
 def _refuse_silent(texts: Sequence[Text]) -> None:
