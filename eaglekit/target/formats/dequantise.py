@@ -50,7 +50,7 @@ def dequantise(
     *,
     dtype: torch.dtype = torch.bfloat16,
     device: torch.device | str = "cpu",
-) -> Float[Tensor, "... O I"]:
+) -> Float[Tensor, "*shape"]:
     """The weight of `linear` in `dtype` on `device`, rounded once from float32.
 
     `tensors` holds the parts of the weight by suffix (`linear.parts`), on any device; they are moved before they are

@@ -11,7 +11,16 @@ from math import prod
 
 from eaglekit.checkpoint.model import Tensor
 from eaglekit.report import Finding, Refusal
-from eaglekit.target.formats.table import DROPPED, FORMATS, UNSUPPORTED, UNSUPPORTED_WEIGHTS, Elements, Format, Group
+from eaglekit.target.formats.table import (
+    DROPPED,
+    FLOATS,
+    FORMATS,
+    UNSUPPORTED,
+    UNSUPPORTED_WEIGHTS,
+    Elements,
+    Format,
+    Group,
+)
 
 BIAS = "bias"
 BLOCKS = "_blocks"
@@ -33,7 +42,7 @@ class LinearFormat:
     bias: Tensor | None = None
     """The plain bias, which is added to the output."""
     activation: Tensor | None = None
-    """The static second scale of activations; None in a weight-only checkpoint."""
+    """The static second scale of 4-bit activations; None where the checkpoint has none."""
 
     @property
     def quantised(self) -> bool:
@@ -89,13 +98,16 @@ def recognise_linear(name: str, parts: Mapping[str, Tensor]) -> LinearFormat:
         shape,
         {part: parts[part] for part in row.required},
         parts.get(BIAS),
-        parts.get(row.activation) if row.activation else None,
+        # Groups of 32 under E4M3 scales go with FP8 activations, which are not rounded to four bits.
+        parts.get(row.activation) if row.activation and group is Group.SIXTEEN else None,
     )
 
 
 def _fits(row: Format, parts: Mapping[str, Tensor]) -> bool:
     """Whether the dtypes of weight and scale are those of `row`; a missing second scale is said, not passed over."""
     if row.weight not in parts or parts[row.weight].dtype not in row.weight_dtypes:
+        return False
+    if row.second in parts and parts[row.second].dtype not in FLOATS:
         return False
     return row.scale is None or (row.scale in parts and parts[row.scale].dtype in row.scale_dtypes)
 

@@ -65,7 +65,7 @@ class Format:
     """Suffix of the second scale, one F32 per tensor."""
     second_use: Use = Use.MULTIPLY
     activation: str | None = None
-    """Suffix of the static second scale of activations; a weight-only file has none."""
+    """Suffix of the static second scale of 4-bit activations; a weight-only file has none."""
     activation_use: Use = Use.DIVIDE
     """What is done to x with it, before the block scales are found."""
     source: str = ""
@@ -148,7 +148,6 @@ FORMATS: tuple[Format, ...] = (
         scale="weight_scale",
         scale_dtypes=FLOATS,
         groups=(Group.TENSOR, Group.CHANNEL, Group.SQUARE),
-        activation="input_scale",
         source=f"{MODELOPT}/fp8_tensor.py, {COMPRESSED_TENSORS}",
     ),
     Format(
@@ -159,7 +158,6 @@ FORMATS: tuple[Format, ...] = (
         scale="weight_scale_inv",  # the name is historical: it is the factor, not its inverse
         scale_dtypes=FLOATS,
         groups=(Group.TENSOR, Group.SQUARE),
-        activation="activation_scale",
         source="deepseek-ai/DeepSeek-V3: inference/kernel.py",
     ),
     Format(
