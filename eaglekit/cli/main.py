@@ -14,6 +14,7 @@ from eaglekit import __version__
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "inspect": ("eaglekit.cli.inspect", "command", "Tell what a checkpoint is and what engines make of it."),
     "convert": ("eaglekit.cli.convert", "command", "Write a drafter as EAGLE 3.1, for every engine or for one."),
+    "capture": ("eaglekit.cli.capture", "command", "Run a target over texts once, and keep its states."),
     "apply": ("eaglekit.cli.apply", "command", "Carry out a saved plan."),
     "diff": ("eaglekit.cli.diff", "command", "Compare two drafters by role and meaning."),
     "validate": ("eaglekit.cli.validate", "command", "Tell whether a drafter is right, and what it is worth."),

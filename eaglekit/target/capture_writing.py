@@ -36,8 +36,7 @@ def write_capture(capture: Capture, path: Path, *, overwrite: bool = False) -> i
     findings = [finding for text in capture.texts for finding in not_finite(text)]
     if findings:
         raise Refusal(*findings)
-    if not overwrite and os.path.lexists(path):
-        raise Refusal(_exists(path))
+    refuse_taken(path, overwrite=overwrite)
     entries = {entry.name: entry for entry in _entries(capture)}
     metadata = {DESCRIPTION: compact(describe(capture)), "format": "pt"}
     with _beside(path, overwrite=overwrite) as descriptor, open(descriptor, "wb", closefd=False) as stream:
@@ -47,6 +46,14 @@ def write_capture(capture: Capture, path: Path, *, overwrite: bool = False) -> i
                 stream.write(_rows(text, entry.name).view(torch.uint8).numpy().data)
         stream.flush()
         return stream.tell()
+
+
+def refuse_taken(path: Path, *, overwrite: bool) -> None:
+    """Raise `Refusal` for a name that is taken or a folder that is not there: before hours of work, not after."""
+    with writing_to(str(path)):
+        path.parent.stat()
+    if path.is_dir() or (not overwrite and os.path.lexists(path)):
+        raise Refusal(_exists(path))
 
 
 def describe(capture: Capture) -> dict[str, object]:
