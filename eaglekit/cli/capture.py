@@ -48,20 +48,19 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
     require_extras("capture")
     # Tensors in cycles would stay until the end of a run that takes hours.
     gc.enable()
-    from eaglekit.cli.target_files import local_target
-    from eaglekit.plan.sizes import parse_size
+    from eaglekit.cli.target_files import local_target, memory_limit
     from eaglekit.target.capture_file import refuse_taken, write_capture
     from eaglekit.target.capturing import capture, prepare, report
     from eaglekit.target.settings import DTYPES, Settings
 
     if output is not None and not dry_run:
         refuse_taken(output, overwrite=overwrite)
-    limit, dtype = wishes["memory_limit"], wishes["dtype"]
+    dtype = wishes["dtype"]
     settings = Settings(
         device="cuda" if wishes["gpu"] else wishes["device"] or "cpu",
         dtype=DTYPES[dtype] if dtype is not None else None,
         activations=wishes["activations"],
-        memory_limit_bytes=parse_size(limit) if limit is not None else None,
+        memory_limit_bytes=memory_limit(wishes["memory_limit"]),
     )
     settings.torch_device()
     source = local_target(target, quiet=as_json)

@@ -95,6 +95,12 @@ CODES: tuple[Code, ...] = (
         (),
     ),
     Code(
+        "memory-limit-unclear", ERROR, "the memory limit is no size",
+        "A limit is a number with a unit: 8GB, 24GiB, 900MB.",
+        "Give a size, or leave it out to take what one block needs.",
+        (),
+    ),
+    Code(
         "target-too-large", ERROR, "the target does not fit in memory",
         "Generating reads every weight for every token, so the whole model has to stay in memory; a pass over given "
         "texts does not need that.",
