@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
       eaglekit validate ./drafter --capture states.safetensors --min-acceptance-length 2.5
       eaglekit validate ./converted --baseline ./source --target ./target --prompts answers.jsonl -o report.json
     """
+    # Tensors in cycles would stay until the end of a run that takes hours.
+    gc.enable()
     _refuse_combinations(wishes)
     refuse_taken([report_file, html_file])
     from eaglekit.cli.extras import missing_extras, require_extras
@@ -117,12 +120,16 @@ def _task(path: str, *, quiet: bool, **wishes: Any) -> tuple[Any, list[str]]:
     """Everything opened, and the paths that were typed."""
     from eaglekit.cli.loading import given_from, open_local, open_target
     from eaglekit.cli.output import work_bar
+    from eaglekit.cli.target_files import local_target
+    from eaglekit.dialects.target import read_target
     from eaglekit.plan.sizes import parse_size
     from eaglekit.validate.task import Task
 
     meaning = {name: wishes[name] for name in MEANING}
     limit, target_text, baseline = wishes["memory_limit"], wishes["target"], wishes["baseline"]
     target = open_target(target_text)
+    if target is not None and wishes["prompts"] is not None:
+        target = read_target(local_target(target_text, quiet=quiet))
     given = given_from(target=target, **meaning)
     typed = [str(text) for text in (target_text, baseline, wishes["prompts"], wishes["capture"]) if text is not None]
     task = Task(

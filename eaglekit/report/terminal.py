@@ -85,9 +85,14 @@ def measurements_grid(measurements: Sequence[Measurement]) -> RenderableType:
         interval = f"[{m.low:.3f}, {m.high:.3f}]" if m.low is not None and m.high is not None else ""
         note = f"n = {m.count:,}; {m.note}" if m.count is not None else m.note
         shown.add_row(
-            Text(printable(m.name)), f"{m.value:.3f}", Text(interval), Text(printable(m.unit)), Text(printable(note))
+            Text(printable(m.name)), _number(m.value), Text(interval), Text(printable(m.unit)), Text(printable(note))
         )
     return shown
+
+
+def _number(value: float) -> str:
+    """Three decimals, or none where a whole number is too large for them to tell anything."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
 
 
 def grid(table: Table) -> RenderableType:

@@ -93,7 +93,7 @@ def tables(judged: Judged) -> tuple[Table, ...]:
     taken = total.taken or (None,) * len(total.rates)
     position = Table(
         f"{slug}acceptance-by-position",
-        f"{prefix.capitalize()}Acceptance by draft position, with 95 % intervals",
+        f"{prefix}acceptance by draft position, with 95 % intervals".capitalize(),
         ("draft", "accepted", "given the ones before", "the same, every slot", "sampled", "sampled, best drafts"),
         tuple(
             (step, *map(shown, row))
@@ -106,7 +106,7 @@ def tables(judged: Judged) -> tuple[Table, ...]:
         return (position,)
     category = Table(
         f"{slug}acceptance-by-category",
-        f"{prefix.capitalize()}Acceptance length by category, with 95 % intervals",
+        f"{prefix}acceptance length by category, with 95 % intervals".capitalize(),
         ("category", "served", "every slot", "sampled", "texts", "rounds"),
         tuple(
             (name or "-", shown(a.length), shown(a.length_everywhere), shown(a.sampled_length), a.measured, a.rounds)

@@ -15,6 +15,7 @@ from eaglekit.validate import computing
 from eaglekit.validate.baseline import Beside, compare
 from eaglekit.validate.binding import bind_drafter, bind_target, moments, refuse_changed, settings, tool
 from eaglekit.validate.found import Found
+from eaglekit.validate.memory import within_memory
 from eaglekit.validate.probe import Reading, doubted, shifted
 from eaglekit.validate.stages import BEHAVIOUR, CAPTURE, NUMBERS, PROBE, STRUCTURE
 from eaglekit.validate.structure import Structure, examine
@@ -67,20 +68,25 @@ def _structure(task: Task, found: Found) -> Judged:
             found.facts += beside.facts
             found.findings += beside.findings
             found.tables += beside.tables
-    errors = len(found.errors)
     about = "files, config, maps" + (", and the target's" if task.target is not None else "; no target was given")
-    found.stages.ended(STRUCTURE, f"{errors} errors" if errors else about, ok=not errors)
+    found.stages.ended(STRUCTURE, about, len(found.errors))
     return Judged(drafter, baseline, beside)
 
 
 def _stages(task: Task, judged: Judged, found: Found, missing: Sequence[str]) -> None:
     """The stages that compute, as far as the one before allows."""
-    stages = found.stages
     if missing:
         why = f"{', '.join(missing)} not installed: pip install 'eaglekit[validate]'"
         found.findings.append(_absent(missing))
-        stages.left_out(why, NUMBERS, BEHAVIOUR)
+        found.stages.left_out(why, CAPTURE, NUMBERS, BEHAVIOUR)
         return
+    with within_memory():
+        _computing(task, judged, found)
+
+
+def _computing(task: Task, judged: Judged, found: Found) -> None:
+    """The stages behind the first, with everything they need installed."""
+    stages = found.stages
     if not found.errors:
         readings = _readings(task, judged.drafter)
         computing.numbers_and_behaviour(task, judged.drafter, judged.baseline, judged.beside, readings, found)

@@ -137,7 +137,7 @@ def _numbers(task: Task, sides: Sequence[Side], material: Material, beside: Besi
     on = "made-up states, the same every time" if material.capture is None else f"{len(inputs)} captured texts"
     made_up = lent(sides[0], task) if material.capture is None else []
     stand_in = f"; a stand-in for the target's {' and '.join(made_up)}" if made_up else ""
-    found.stages.ended(NUMBERS, f"{errors} errors" if errors else f"finite on {on}{stand_in}", ok=not errors)
+    found.stages.ended(NUMBERS, f"computed on {on}{stand_in}" if errors else f"finite on {on}{stand_in}", errors)
     return not errors
 
 
@@ -184,7 +184,7 @@ def _behaviour(task: Task, sides: Sequence[Side], material: Material, capture: C
     _drift(seen, found)
     errors = len(found.errors) - before
     about = f"{total.measured} of {total.texts} texts, {total.rounds:,} served rounds, {total.slots:,} slots"
-    found.stages.ended(BEHAVIOUR, f"{errors} errors; {about}" if errors else about, ok=not errors)
+    found.stages.ended(BEHAVIOUR, about, errors)
 
 
 def _gap(drafter: Behaviour, baseline: Behaviour, slots: int) -> Sequence[Measurement]:
@@ -218,11 +218,11 @@ def _probe(task: Task, side: Side, readings: Sequence[Reading], capture: Capture
             found.stages.left_out("fewer than two readings could be measured", PROBE)
         return
     probed = probe(side, possible, capture, task)
-    findings = verdict(probed)
+    findings, before = verdict(probed), len(found.errors)
     found.tables.append(table(probed))
     found.findings += findings
     best = f"{len(possible)} readings; the stated layers fit best"
-    found.stages.passed(PROBE, findings[0].message if findings else best)
+    found.stages.ended(PROBE, findings[0].message if findings else best, len(found.errors) - before)
 
 
 def _not_captured(readings: Sequence[Reading], boundaries: Sequence[int]) -> Finding:

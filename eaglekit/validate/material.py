@@ -20,8 +20,9 @@ from eaglekit.drafter import Fusion, Part, Spec
 from eaglekit.report import Finding, Refusal
 from eaglekit.target.capture_file import read_capture
 from eaglekit.target.captured import Capture
+from eaglekit.target.capturing import prepare
+from eaglekit.target.generation import generate
 from eaglekit.target.model import TargetModel, open_model
-from eaglekit.target.prompts import load_tokenizer, read_prompts
 from eaglekit.target.settings import DTYPES, Settings
 from eaglekit.target.streaming import run
 from eaglekit.target.texts import Text
@@ -98,38 +99,27 @@ def _from_file(task: Task, settings: Settings) -> Material:
                     "target": dict(capture.target)},
         "texts": texts_digest([text.text for text in texts]),
     }  # fmt: skip
+    _refuse_silent([text.text for text in texts])
     return Material(settings, replace(capture, texts=texts), {}, None, origin)
 
 
 def _from_target(task: Task, target: Target, settings: Settings, boundaries: Sequence[int]) -> Material:
     assert task.prompts is not None  # noqa: S101 - the caller looked
-    model = open_model(target.library.source)
-    folder = target.library.source.local_path("config.json")
-    prompts = read_prompts(
-        task.prompts,
-        tokenizer=load_tokenizer(folder.parent) if folder is not None and _has_tokenizer(target) else None,
-        vocab_size=model.vocab_size,
-        limit=task.limit,
-    )
-    texts: Sequence[Text] = prompts.texts
+    source, layers = target.library.source, sorted(set(boundaries))
+    ready = prepare(source, task.prompts, layers, settings, new_tokens=task.generate, limit=task.limit)
+    texts: Sequence[Text] = ready.asked
     if task.generate is not None:
-        from eaglekit.target.generation import generate
-
         with task.bar("generate", len(texts), "texts") as tell:
-            texts = generate(model, texts, max_new_tokens=task.generate, settings=settings, progress=tell)
+            texts = generate(ready.model, texts, max_new_tokens=task.generate, settings=settings, progress=tell)
     _refuse_silent(texts)
-    with task.bar("run the target", model.size_bytes, "bytes") as tell:
-        capture = run(model, texts, boundaries=sorted(set(boundaries)), settings=settings, progress=tell)
+    with task.bar("run the target", ready.model.size_bytes, "bytes") as tell:
+        capture = run(ready.model, texts, boundaries=layers, settings=settings, progress=tell)
     origin = {
         "arithmetic": {**arithmetic(settings), "target": dict(capture.target)},
-        "prompts": {"sha256": prompts.digest, "schema": prompts.schema, "generated": task.generate},
+        "prompts": {"sha256": ready.prompts.digest, "schema": ready.prompts.schema, "generated": task.generate},
         "texts": texts_digest(texts),
     }
-    return Material(settings, capture, {}, None, origin, prompts.findings)
-
-
-def _has_tokenizer(target: Target) -> bool:
-    return any(name in target.library.source.files() for name in ("tokenizer.json", "tokenizer_config.json"))
+    return Material(settings, capture, {}, None, origin, ready.prompts.findings)
 
 
 def _refuse_silent(texts: Sequence[Text]) -> None:

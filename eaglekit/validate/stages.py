@@ -26,9 +26,12 @@ class Stages:
         """The stage ran and found errors, so that none behind it runs."""
         self.outcome[stage] = (FAILED, about)
 
-    def ended(self, stage: str, about: str, *, ok: bool) -> None:
-        """The stage ran."""
-        (self.passed if ok else self.failed)(stage, about)
+    def ended(self, stage: str, about: str, errors: int) -> None:
+        """The stage ran, and found so many errors."""
+        if errors:
+            self.failed(stage, f"{errors} error{'s' if errors > 1 else ''}; {about}")
+        else:
+            self.passed(stage, about)
 
     def left_out(self, why: str, *stages: str) -> None:
         """These stages did not run, for this reason; a reason that was given before stays."""

@@ -98,9 +98,11 @@ def drafter(*, ids: Sequence[int] | None = LAYERS, known: int = VOCABULARY, **co
     }
     for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm"):
         tensors[f"midlayer.{name}.weight"] = numpy.ones(HIDDEN)
-    shapes = {"self_attn.q_proj": (HIDDEN, 2 * HIDDEN), "self_attn.k_proj": (HIDDEN, 2 * HIDDEN),
-              "self_attn.v_proj": (HIDDEN, 2 * HIDDEN), "self_attn.o_proj": (HIDDEN, HIDDEN),
-              "mlp.gate_proj": (WIDE, HIDDEN), "mlp.up_proj": (WIDE, HIDDEN), "mlp.down_proj": (HIDDEN, WIDE)}  # fmt: skip
+    shapes = {
+        "self_attn.q_proj": (HIDDEN, 2 * HIDDEN), "self_attn.k_proj": (HIDDEN, 2 * HIDDEN),
+        "self_attn.v_proj": (HIDDEN, 2 * HIDDEN), "self_attn.o_proj": (HIDDEN, HIDDEN),
+        "mlp.gate_proj": (WIDE, HIDDEN), "mlp.up_proj": (WIDE, HIDDEN), "mlp.down_proj": (HIDDEN, WIDE),
+    }  # fmt: skip
     tensors |= {f"midlayer.{name}.weight": numpy.zeros(shape) for name, shape in shapes.items()}
     stored = {name: f32(weight) for name, weight in tensors.items()}
     if known < VOCABULARY:
