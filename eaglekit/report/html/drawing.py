@@ -32,7 +32,7 @@ def draw(chart: Chart, *, scheme: str = "light", titled: bool = True) -> str:
 
 
 def draw_png(chart: Chart, *, scheme: str = "light", scale: int = 2) -> bytes:
-    """The chart as a PNG of 480 x `scale` pixels across, with its title. Raises `Refusal` without matplotlib."""
+    """The chart as a PNG of 460 x `scale` pixels across, with its title. Raises `Refusal` without matplotlib."""
     need("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

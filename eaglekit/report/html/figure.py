@@ -5,32 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eaglekit.report.html.looks import CHARACTER, Look, columns_of, looks_of
 from eaglekit.report.html.palette import Palette
-from eaglekit.report.html.words import has_intervals, label, number, points
-from eaglekit.report.model import Chart, Series
+from eaglekit.report.html.words import drawable, has_intervals, label, number, points
+from eaglekit.report.model import Chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 480
+WIDTH = 460
 PLOT_HEIGHT = 210
 """Height of a line chart's plot; bars take what they need."""
-ROW, GAP = 15, 9
+ROW, GAP = 16, 10
 """Height of a bar, and the space between categories."""
-CHARACTER = 6.6
-"""Width of a character at 12 units, taken wide: the reader's font is not known here."""
+TITLE, LEGEND, HEADING = 34, 20, 34
+"""Heights above the plot: the title, a row of the legend, the label of the values with its distance."""
+TICKS, TICK_LENGTH = 12, 14
+"""Most ticks with a label of their own on the axis of a line chart, and the longest, in characters."""
+TITLE_LENGTH = 44
+"""Longest title in the picture, in characters."""
 ROWS_SHOWN = 40
 """Most categories of bars: beyond it a chart is a wall, and the table below it has them all."""
-MARKERS = "os^DvP"
-DASHES: tuple[tuple[int, tuple[int, ...]], ...] = ((0, ()), (0, (4, 2)), (0, (1, 2)))
 SETTINGS = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 12.0,
+    "font.size": 13.0,
     "svg.fonttype": "none",
     "svg.hashsalt": "eaglekit",
     # A name such as $x^2$ is shown, not typeset.
@@ -58,10 +60,10 @@ def matplotlib_settings() -> Iterator[None]:
 def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
     """The chart as a figure; call it, and save what it gives, within `matplotlib_settings`."""
     bars = chart.kind == "bar"
-    looks = _looks(chart.series, palette)
+    looks = looks_of(chart.series, palette)
     rows = _categories(chart) if bars else []
-    legend_rows = math.ceil(len(looks) / _columns(looks)) if len(looks) > 1 else 0
-    top = 30 * titled + 18 * legend_rows + 26
+    legend_rows = math.ceil(len(looks) / columns_of(looks, WIDTH)) if len(looks) > 1 else 0
+    top = TITLE * titled + LEGEND * legend_rows + HEADING
     height = len(rows) * (ROW * max(len(looks), 1) + GAP) + GAP if rows else PLOT_HEIGHT
     left = max(CHARACTER * max(map(len, map(label, rows)), default=0) + 14, 56)
     right, bottom = 58, 46
@@ -75,35 +77,6 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
         _lines(axes, chart, looks, palette)
     _words(figure, axes, chart, looks, palette, titled=titled, total=total)
     return figure
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """How a series is drawn."""
-
-    name: str
-    colour: str
-    dash: tuple[int, tuple[int, ...]]
-    marker: str
-
-
-def _looks(series: Sequence[Series], palette: Palette) -> list[_Look]:
-    """One look a series: `baseline: accepted` has the colour of `accepted`, and is dashed."""
-    bases = list(dict.fromkeys(each.name.rpartition(": ")[2] for each in series))
-    sides = list(dict.fromkeys(each.name.rpartition(": ")[0] for each in series))
-    looks = []
-    for each in series:
-        side, _, base = each.name.rpartition(": ")
-        index = bases.index(base)
-        dash = DASHES[sides.index(side) % len(DASHES)]
-        colour = palette.series[index % len(palette.series)]
-        looks.append(_Look(label(each.name), colour, dash, MARKERS[index % len(MARKERS)]))
-    return looks
-
-
-def _columns(looks: Sequence[_Look]) -> int:
-    longest = max(len(look.name) for look in looks)
-    return max(1, min(3, int((WIDTH - 20) // (longest * CHARACTER + 44))))
 
 
 def _categories(chart: Chart) -> list[str]:
@@ -122,24 +95,22 @@ def _frame(axes: Axes, palette: Palette, *, bars: bool) -> None:
     axes.set_facecolor("none")
     axes.spines[["top", "right", "bottom" if bars else "left"]].set_visible(False)
     axes.spines[["left" if bars else "bottom"]].set_color(palette.muted)
-    axes.tick_params(colors=palette.muted, length=0, pad=6, labelsize=12)
+    axes.tick_params(colors=palette.muted, length=0, pad=6, labelsize=13)
     axes.grid(visible=True, axis="x" if bars else "y", color=palette.line, linewidth=1)
     axes.set_axisbelow(True)
 
 
-def _lines(axes: Axes, chart: Chart, looks: Sequence[_Look], palette: Palette) -> None:
+def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator
 
-    names = list(dict.fromkeys(f"{x}" for series in chart.series for x in series.x))
-    worded = any(isinstance(x, str) for series in chart.series for x in series.x)
-    places: dict[str, float] = {name: float(index) if worded else float(name) for index, name in enumerate(names)}
-    ends: list[tuple[float, str]] = []
+    places = _places(chart)
+    last: list[tuple[float, str]] = []
     for series, look in zip(chart.series, looks, strict=True):
-        rows = [(places[f"{x}"], y, spread) for x, y, spread in points(series) if math.isfinite(y)]
+        rows = [(places[f"{x}"], y, ends) for x, y, ends in points(series) if f"{x}" in places and drawable(y)]
         if not rows:
             continue
         xs, ys = [row[0] for row in rows], [row[1] for row in rows]
-        band = [(x, *spread) for x, _, spread in rows if spread is not None]
+        band = [(x, *ends) for x, _, ends in rows if ends is not None]
         if len(band) > 1:
             axes.fill_between(
                 [x for x, _, _ in band], [low for _, low, _ in band], [high for _, _, high in band],
@@ -151,21 +122,29 @@ def _lines(axes: Axes, chart: Chart, looks: Sequence[_Look], palette: Palette) -
             xs, ys, color=look.colour, linestyle=look.dash, linewidth=2.2, marker=look.marker, markersize=7,
             markeredgecolor=palette.card, markeredgewidth=1.4, solid_capstyle="round",
         )  # fmt: skip
-        ends.append((ys[-1], look.colour))
-    if len(names) <= 12:
-        axes.xaxis.set_major_locator(FixedLocator([places[name] for name in names]))
-        axes.xaxis.set_major_formatter(FixedFormatter([label(name)[:14] for name in names]))
-    _line_limits(axes, chart, [place for place in places.values() if math.isfinite(place)])
-    _end_labels(axes, ends)
+        last.append((ys[-1], look.colour))
+    if len(places) <= TICKS:
+        axes.xaxis.set_major_locator(FixedLocator(list(places.values())))
+        axes.xaxis.set_major_formatter(FixedFormatter([label(name, TICK_LENGTH) for name in places]))
+    _line_limits(axes, chart, list(places.values()), palette)
+    _end_labels(axes, last)
 
 
-def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float]) -> None:
+def _places(chart: Chart) -> dict[str, float]:
+    """Where each x lies: at its number, or one beside the other where any is a word."""
+    every = [x for series in chart.series for x in series.x]
+    if any(isinstance(x, str) for x in every):
+        return {name: float(index) for index, name in enumerate(dict.fromkeys(f"{x}" for x in every))}
+    return {f"{x}": float(x) for x in every if drawable(float(x))}
+
+
+def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float], palette: Palette) -> None:
     values = [value for series in chart.series for value in (*series.y, *series.low, *series.high)]
-    finite = [value for value in values if math.isfinite(value)]
+    finite = [value for value in values if drawable(value)]
     if not finite or not xs:
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color=axes.xaxis.label.get_color())
+        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", color=palette.muted)
         return
     margin = 0.06 * (max(xs) - min(xs)) or 0.5
     axes.set_xlim(min(xs) - margin, max(xs) + margin)
@@ -181,19 +160,19 @@ def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float]) -> None:
 def _end_labels(axes: Axes, ends: Sequence[tuple[float, str]]) -> None:
     """The last value of each line beside it, moved apart where they would touch."""
     low, high = axes.get_ylim()
-    apart = 14 / PLOT_HEIGHT
+    apart = 15 / PLOT_HEIGHT
     at = -1.0
     for value, colour in sorted(ends):
         at = max((value - low) / (high - low), at + apart)
-        axes.text(1.015, at, number(value), transform=axes.transAxes, color=colour, va="center", fontsize=12)
+        axes.text(1.015, at, number(value), transform=axes.transAxes, color=colour, va="center", fontsize=13)
 
 
-def _bars(axes: Axes, chart: Chart, looks: Sequence[_Look], rows: Sequence[str], palette: Palette) -> None:
+def _bars(axes: Axes, chart: Chart, looks: Sequence[Look], rows: Sequence[str], palette: Palette) -> None:
     step = ROW * len(looks) + GAP
     farthest = 0.0
     for index, (series, look) in enumerate(zip(chart.series, looks, strict=True)):
         for x, y, spread in points(series):
-            if f"{x}" not in rows or not math.isfinite(y):
+            if f"{x}" not in rows or not drawable(y):
                 continue
             middle = rows.index(f"{x}") * step + GAP + ROW * (index + 0.5)
             axes.barh(middle, y, height=ROW - 3, color=look.colour, alpha=0.88, linewidth=0)
@@ -203,7 +182,7 @@ def _bars(axes: Axes, chart: Chart, looks: Sequence[_Look], rows: Sequence[str],
                 end = max(y, spread[1])
             axes.annotate(
                 number(y), (end, middle), xytext=(5, 0), textcoords="offset points", va="center",
-                color=palette.ink, fontsize=11, annotation_clip=False,
+                color=palette.ink, fontsize=12, annotation_clip=False,
             )  # fmt: skip
             farthest = max(farthest, end)
     axes.set_yticks([place * step + GAP + ROW * len(looks) / 2 for place in range(len(rows))])
@@ -216,21 +195,27 @@ def _bars(axes: Axes, chart: Chart, looks: Sequence[_Look], rows: Sequence[str],
 
 
 def _words(
-    figure: Figure, axes: Axes, chart: Chart, looks: Sequence[_Look], palette: Palette, *, titled: bool, total: float
+    figure: Figure, axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette, *, titled: bool, total: float
 ) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     bars = chart.kind == "bar"
     note = ("line: 95 % interval" if bars else "band: 95 % interval") if has_intervals(chart) else ""
-    down, across = (chart.x_label, chart.y_label) if bars else (chart.y_label, chart.x_label)
+    values = f"{_long(chart.y_label)} ({note})" if note else _long(chart.y_label)
+    down, across = (_long(chart.x_label), values) if bars else (values, _long(chart.x_label))
     if titled:
-        figure.text(12 / WIDTH, 1 - 22 / total, _long(chart.title), fontsize=15, fontweight="bold", color=palette.ink)
+        figure.text(
+            12 / WIDTH,
+            1 - 25 / total,
+            label(chart.title, TITLE_LENGTH),
+            fontsize=15,
+            fontweight="bold",
+            color=palette.ink,
+        )
     middle = (axes.get_position().x0 + axes.get_position().x1) / 2
-    figure.text(middle, 12 / total, _long(across), ha="center", fontsize=12, color=palette.muted)
-    above = 1 - (30 * titled + 18 * math.ceil(len(looks) / _columns(looks)) * (len(looks) > 1) + 16) / total
-    heading = f"{_long(down)} ({note})" if note else _long(down)
-    figure.text(12 / WIDTH, above, heading, fontsize=12, color=palette.muted)
+    figure.text(middle, 12 / total, across, ha="center", fontsize=13, color=palette.muted)
+    figure.text(12 / WIDTH, axes.get_position().y1 + 14 / total, down, fontsize=13, color=palette.muted)
     if len(looks) < 2:
         return
     handles = [
@@ -240,9 +225,9 @@ def _words(
         for look in looks
     ]
     legend = figure.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(6 / WIDTH, 1 - (30 * titled) / total),
-        ncols=_columns(looks), frameon=False, fontsize=12, labelcolor=palette.ink, handlelength=2.4,
-        handleheight=0.6, borderpad=0.3, labelspacing=0.35, columnspacing=1.4, handletextpad=0.6,
+        handles=handles, loc="upper left", bbox_to_anchor=(6 / WIDTH, 1 - TITLE * titled / total),
+        ncols=columns_of(looks, WIDTH), frameon=False, fontsize=13, labelcolor=palette.ink, handlelength=2.4,
+        handleheight=0.6, borderpad=0.2, labelspacing=0.35, columnspacing=1.4, handletextpad=0.6,
     )  # fmt: skip
     # matplotlib treats a label that begins with an underscore as none; set behind its back.
     for text, look in zip(legend.get_texts(), looks, strict=False):
@@ -251,6 +236,4 @@ def _words(
 
 def _long(text: str) -> str:
     """A title or an axis label on one line of the figure."""
-    most = int(WIDTH / CHARACTER) - 14
-    line = label(text) if len(text) > 400 else " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return label(text, int(WIDTH / CHARACTER) - 8)

@@ -11,14 +11,12 @@ import eaglekit
 from eaglekit.report.html.drawing import draw
 from eaglekit.report.html.needs import need
 from eaglekit.report.html.palette import DARK, LIGHT
-from eaglekit.report.html.words import interval, number, points, shown, verdict
+from eaglekit.report.html.words import STAGES, interval, number, points, shown, spread, stages, verdict
 from eaglekit.report.model import Chart, Report, Severity, Table, printable
 
 TEMPLATES = Path(__file__).parent / "templates"
 HEADLINES = 4
 """Measurements shown large; commands put the ones that count first."""
-STAGES, JUDGED = "stages", "judged"
-"""Tables with a place of their own at the top: which stages ran, and the digests of what was judged."""
 FILTERS: dict[str, Callable[..., str]] = {"number": number, "shown": shown, "interval": interval}
 ROWS_OPEN = 24
 """Longer tables are folded."""
@@ -32,6 +30,15 @@ class Drawn:
     svg: Any
     rows: tuple[tuple[str, str, str, str], ...]
     """Series, x, y, interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table on the page."""
+
+    table: Table
+    numeric: tuple[bool, ...]
+    """For each column whether every cell is a number: those are set to the right."""
 
 
 def render(report: Report) -> str:
@@ -56,7 +63,6 @@ def render(report: Report) -> str:
     for name, function in FILTERS.items():
         environment.filters[name] = function
     tone, sentence = verdict(report)
-    special = {table.name: table for table in report.tables if table.name in {STAGES, JUDGED}}
     return environment.get_template("page.html").render(
         report=report,
         tone=tone,
@@ -65,9 +71,9 @@ def render(report: Report) -> str:
         headlines=report.measurements[:HEADLINES],
         groups=[(severity, found) for severity in Severity if (found := report.of(severity))],
         charts=[_drawn(chart, Markup(draw(chart, scheme="page", titled=False))) for chart in report.charts],  # noqa: S704
-        stages=_stages(special.get(STAGES)),
-        judged=special.get(JUDGED),
-        tables=[table for table in report.tables if table.name not in special],
+        stages=stages(report),
+        tables=[_grid(table) for table in report.tables if table.name != STAGES],
+        result=[(name, list(spread(value))) for name, value in report.result.items()],
         rows_open=ROWS_OPEN,
         light=LIGHT.named(),
         dark=DARK.named(),
@@ -84,8 +90,7 @@ def _rows(chart: Chart) -> Iterator[tuple[str, str, str, str]]:
             yield series.name, shown(x), number(y), f"{number(ends[0])} to {number(ends[1])}" if ends else ""
 
 
-def _stages(table: Table | None) -> list[tuple[str, str]]:
-    """Stage and outcome: the first two columns."""
-    if table is None:
-        return []
-    return [(shown(row[0]), shown(row[1]) if len(row) > 1 else "") for row in table.rows if row]
+def _grid(table: Table) -> Grid:
+    columns = range(len(table.columns))
+    numbers = [[isinstance(row[i], (int, float)) for row in table.rows if i < len(row)] for i in columns]
+    return Grid(table, tuple(bool(cells) and all(cells) for cells in numbers))

@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 from eaglekit.report.html.palette import VARIABLES
 from eaglekit.report.html.words import described
-from eaglekit.report.json_text import dumps
 from eaglekit.report.model import Chart, printable
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,11 +26,12 @@ def tidied(written: str, chart: Chart, *, page: bool) -> str:
     With `page` it has no namespaces and no size of its own, and placeholder colours are the page's variables.
     """
     root = ElementTree.fromstring(written)  # noqa: S314 - matplotlib wrote it a moment ago
-    prefix = "c" + hashlib.sha256(dumps({chart.name: chart.as_json()}).encode()).hexdigest()[:8]
+    prefix = "c" + hashlib.sha256(repr(chart).encode()).hexdigest()[:8]
     referred = set(_references(root))
     for element in root.iter():
         _tidy(element, prefix, referred, page=page)
-    for child in [child for child in root if child.tag == f"{SVG}metadata"]:
+    # Its one style rule would hold for the whole page; the root says the same of the joins.
+    for child in [child for child in root if child.tag == f"{SVG}metadata" or child.find(f"{SVG}style") is not None]:
         root.remove(child)
     _drop_empty(root)
     _introduce(root, chart, prefix, page=page)
@@ -106,6 +106,7 @@ def _introduce(root: ElementTree.Element, chart: Chart, prefix: str, *, page: bo
     if not page:
         root.set("width", width)
         root.set("height", height)
+    root.set("stroke-linejoin", "round")
     root.set("role", "img")
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
     root.set("font-family", "inherit" if page else FONTS)

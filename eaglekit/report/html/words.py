@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from eaglekit.report.model import Chart, Measurement, Report, Series, Severity, printable
 
-LABEL_LENGTH = 30
-"""Longest label in a chart, in characters; the table below the chart has the rest."""
+LABEL_LENGTH = 26
+"""Longest category in a chart, in characters; the table below the chart has the rest."""
 
 
 def number(value: float) -> str:
-    """A measured number: three decimals where that says something, four digits elsewhere."""
+    """A measured number: four digits, at most three decimals where it is not tiny."""
     if isinstance(value, int) or not math.isfinite(value):
         return f"{value}"
     if value == 0 or 0.01 <= abs(value) < 1000:
-        return f"{value:.3f}"
+        return f"{value:.{3 - (abs(value) >= 10) - (abs(value) >= 100)}f}"
     return f"{value:.4g}"
 
 
@@ -37,10 +38,10 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def label(text: Any) -> str:
+def label(text: Any, most: int = LABEL_LENGTH) -> str:
     """A name as it fits into a chart: one line, no invisible characters, not too long."""
     line = printable(" ".join(f"{text}".split()))
-    return line if len(line) <= LABEL_LENGTH else f"{line[: LABEL_LENGTH - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def interval(measurement: Measurement) -> str:
@@ -50,13 +51,22 @@ def interval(measurement: Measurement) -> str:
     return f"{number(measurement.low)} to {number(measurement.high)}"
 
 
+LARGEST = 1e100
+"""Largest value that is drawn: beyond it, sums of two values are infinite sooner or later."""
+
+
+def drawable(value: float) -> bool:
+    """Whether a number has a place on an axis."""
+    return math.isfinite(value) and abs(value) <= LARGEST
+
+
 def points(series: Series) -> list[tuple[float | str, float, tuple[float, float] | None]]:
     """Each point with the ends of its interval, when it has a finite one."""
     ends = list(zip(series.low, series.high, strict=False))
     rows: list[tuple[float | str, float, tuple[float, float] | None]] = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=False)):
         pair = ends[index] if index < len(ends) else None
-        rows.append((x, y, pair if pair is not None and all(map(math.isfinite, pair)) else None))
+        rows.append((x, y, pair if pair is not None and all(map(drawable, pair)) else None))
     return rows
 
 
@@ -79,13 +89,51 @@ def described(chart: Chart, most: int = 60) -> str:
 
 
 def verdict(report: Report) -> tuple[str, str]:
-    """The tone (`error`, `warning`, `good`) and the sentence that opens the page."""
+    """The tone (`error`, `warning`, `good`) and the sentence that opens the page; it never hides what did not run."""
     errors, warnings = len(report.errors), len(report.of(Severity.WARNING))
+    open_ends = [stage.name for stage in stages(report) if stage.tone == "open"]
+    rest = f"; not run: {', '.join(open_ends)}" if open_ends else ""
     if errors:
-        return "error", f"Not passed: {_count(errors, 'error')}" + (f", {_count(warnings, 'warning')}" * bool(warnings))
+        more = f", {_count(warnings, 'warning')}" if warnings else ""
+        return "error", f"Not passed: {_count(errors, 'error')}{more}{rest}"
     if warnings:
-        return "warning", f"Passed, with {_count(warnings, 'warning')}"
-    return "good", "Passed: nothing speaks against it"
+        return "warning", f"Passed, with {_count(warnings, 'warning')}{rest}"
+    return "good", f"Passed{rest}"
+
+
+STAGES = "stages"
+"""The table with one row a stage: its name, its outcome, a sentence about it."""
+TONES = {"passed": "good", "failed": "error"}
+"""Outcome of a stage -> tone; every other outcome leaves it open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage as the page shows it."""
+
+    name: str
+    outcome: str
+    about: str
+    tone: str
+    """`good`, `error` or `open`."""
+
+
+def stages(report: Report) -> list[Stage]:
+    """The stages of a report that has any."""
+    rows = [[*map(shown, row), "", "", ""][:3] for table in report.tables if table.name == STAGES for row in table.rows]
+    return [Stage(name, outcome, about, TONES.get(outcome, "open")) for name, outcome, about in rows]
+
+
+def spread(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """A nested JSON value as rows: where, what. A digest stands on a line of its own."""
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from spread(part, (*path, str(key)))
+    elif isinstance(value, (list, tuple)) and any(isinstance(part, (list, tuple, Mapping)) for part in value):
+        for index, part in enumerate(value, 1):
+            yield from spread(part, (*path, str(index)))
+    else:
+        yield " › ".join(path), shown(value) if value != {} else "–"
 
 
 def _count(count: int, word: str) -> str:
