@@ -107,7 +107,7 @@ def _fits(row: Format, parts: Mapping[str, Tensor]) -> bool:
     """Whether the dtypes of weight and scale are those of `row`; a missing second scale is said, not passed over."""
     if row.weight not in parts or parts[row.weight].dtype not in row.weight_dtypes:
         return False
-    if row.second in parts and parts[row.second].dtype not in FLOATS:
+    if row.second is not None and row.second in parts and parts[row.second].dtype not in FLOATS:
         return False
     return row.scale is None or (row.scale in parts and parts[row.scale].dtype in row.scale_dtypes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pytest import param
 
 from eaglekit.report import Refusal
 from eaglekit.target.formats.recognise import by_module, is_dropped, recognise_linear
@@ -16,40 +15,44 @@ MX = {"weight_scale": ("U8", (4, 1))}
 @pytest.mark.parametrize(
     ("parts", "name", "shape", "group"),
     [
-        param({"weight": ("BF16", (4, 32))}, "plain", (4, 32), Group.TENSOR, id="plain"),
-        param(nvfp4(), "nvfp4-modelopt", (4, 32), Group.SIXTEEN, id="ModelOpt NVFP4"),
-        param(nvfp4(block=32), "nvfp4-modelopt", (4, 32), Group.THIRTY_TWO, id="W4A8_NVFP4_FP8"),
-        param(nvfp4() | {"weight": ("F4", (4, 32))}, "nvfp4-modelopt", (4, 32), Group.SIXTEEN, id="dtype F4"),
-        param(compressed_nvfp4(), "nvfp4-compressed-tensors", (4, 32), Group.SIXTEEN, id="compressed-tensors NVFP4"),
-        param(
+        pytest.param({"weight": ("BF16", (4, 32))}, "plain", (4, 32), Group.TENSOR, id="plain"),
+        pytest.param(nvfp4(), "nvfp4-modelopt", (4, 32), Group.SIXTEEN, id="ModelOpt NVFP4"),
+        pytest.param(nvfp4(block=32), "nvfp4-modelopt", (4, 32), Group.THIRTY_TWO, id="W4A8_NVFP4_FP8"),
+        pytest.param(nvfp4() | {"weight": ("F4", (4, 32))}, "nvfp4-modelopt", (4, 32), Group.SIXTEEN, id="dtype F4"),
+        pytest.param(
+            compressed_nvfp4(), "nvfp4-compressed-tensors", (4, 32), Group.SIXTEEN, id="compressed-tensors NVFP4"
+        ),
+        pytest.param(
             compressed_nvfp4() | {"weight_global_scale": ("F32", ())},
             "nvfp4-compressed-tensors",
             (4, 32),
             Group.SIXTEEN,
             id="converted, global scale without an axis",
         ),
-        param({"weight": ("U8", (4, 16)), **MX}, "mxfp4-modelopt", (4, 32), Group.THIRTY_TWO, id="ModelOpt MXFP4"),
-        param(
+        pytest.param(
+            {"weight": ("U8", (4, 16)), **MX}, "mxfp4-modelopt", (4, 32), Group.THIRTY_TWO, id="ModelOpt MXFP4"
+        ),
+        pytest.param(
             {"weight_packed": ("U8", (4, 16)), **MX},
             "mxfp4-compressed-tensors",
             (4, 32),
             Group.THIRTY_TWO,
             id="compressed-tensors MXFP4",
         ),
-        param(
+        pytest.param(
             {"blocks": ("U8", (2, 4, 3, 16)), "scales": ("U8", (2, 4, 3)), "bias": ("BF16", (2, 4))},
             "mxfp4-gpt-oss",
             (2, 4, 96),
             Group.THIRTY_TWO,
             id="gpt-oss",
         ),
-        param({"weight": ("F8_E4M3", (4, 32)), **MX}, "mxfp8", (4, 32), Group.THIRTY_TWO, id="MXFP8"),
-        param(fp8(()), "fp8", (4, 32), Group.TENSOR, id="FP8 per tensor"),
-        param(fp8((4, 1)), "fp8", (4, 32), Group.CHANNEL, id="FP8 per row"),
-        param(fp8((4,)), "fp8", (4, 32), Group.CHANNEL, id="FP8 per row, one axis"),
-        param(fp8((2, 3), 200, 300), "fp8", (200, 300), Group.SQUARE, id="FP8 in squares that do not divide"),
-        param(fp8((2, 1, 3, 1), 256, 384), "fp8", (256, 384), Group.SQUARE, id="FP8 in squares, four axes"),
-        param(
+        pytest.param({"weight": ("F8_E4M3", (4, 32)), **MX}, "mxfp8", (4, 32), Group.THIRTY_TWO, id="MXFP8"),
+        pytest.param(fp8(()), "fp8", (4, 32), Group.TENSOR, id="FP8 per tensor"),
+        pytest.param(fp8((4, 1)), "fp8", (4, 32), Group.CHANNEL, id="FP8 per row"),
+        pytest.param(fp8((4,)), "fp8", (4, 32), Group.CHANNEL, id="FP8 per row, one axis"),
+        pytest.param(fp8((2, 3), 200, 300), "fp8", (200, 300), Group.SQUARE, id="FP8 in squares that do not divide"),
+        pytest.param(fp8((2, 1, 3, 1), 256, 384), "fp8", (256, 384), Group.SQUARE, id="FP8 in squares, four axes"),
+        pytest.param(
             fp8((2, 3), 200, 300, "weight_scale_inv"), "fp8-inverse-scale", (200, 300), Group.SQUARE, id="DeepSeek FP8"
         ),
     ],
@@ -73,7 +76,7 @@ def test_a_static_scale_of_activations_is_kept_for_w4a4() -> None:
     assert found.activation.name == f"{NAME}.input_scale"
 
 
-@pytest.mark.parametrize("parts", [param(nvfp4(block=32), id="W4A8_NVFP4_FP8"), param(fp8(()), id="FP8")])
+@pytest.mark.parametrize("parts", [pytest.param(nvfp4(block=32), id="W4A8_NVFP4_FP8"), pytest.param(fp8(()), id="FP8")])
 def test_fp8_activations_are_not_rounded_to_four_bits(parts: Parts) -> None:
     assert linear(parts | {"input_scale": ("F32", ())}).activation is None
 
@@ -81,11 +84,11 @@ def test_fp8_activations_are_not_rounded_to_four_bits(parts: Parts) -> None:
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        param({"weight_packed": ("I32", (4, 4)), "weight_scale": ("BF16", (4, 1))}, "INT4", id="INT4"),
-        param(nvfp4() | {"pre_quant_scale": ("BF16", (32,))}, "AWQ", id="NVFP4_AWQ"),
-        param(nvfp4() | {"svdquant_lora_a": ("BF16", (8, 32))}, "SVDQuant", id="NVFP4_SVD"),
-        param({"qdata": ("U8", (4, 16)), "scale": ("F8_E4M3", (4, 2))}, "torchao", id="torchao"),
-        param({"qweight": ("I32", (4, 4)), "qzeros": ("I32", (1, 1))}, "GPTQ", id="GPTQ"),
+        pytest.param({"weight_packed": ("I32", (4, 4)), "weight_scale": ("BF16", (4, 1))}, "INT4", id="INT4"),
+        pytest.param(nvfp4() | {"pre_quant_scale": ("BF16", (32,))}, "AWQ", id="NVFP4_AWQ"),
+        pytest.param(nvfp4() | {"svdquant_lora_a": ("BF16", (8, 32))}, "SVDQuant", id="NVFP4_SVD"),
+        pytest.param({"qdata": ("U8", (4, 16)), "scale": ("F8_E4M3", (4, 2))}, "torchao", id="torchao"),
+        pytest.param({"qweight": ("I32", (4, 4)), "qzeros": ("I32", (1, 1))}, "GPTQ", id="GPTQ"),
     ],
 )
 def test_a_format_that_is_not_read_is_refused_by_name(parts: Parts, words: str) -> None:
@@ -99,24 +102,30 @@ def test_a_format_that_is_not_read_is_refused_by_name(parts: Parts, words: str) 
 @pytest.mark.parametrize(
     ("parts", "code"),
     [
-        param(nvfp4() | {"weight_scale": ("F8_E4M3", (4, 4))}, "quantisation-shape", id="groups of 8"),
-        param(nvfp4() | {"weight_scale": ("F8_E4M3", (128, 4))}, "quantisation-shape", id="padded scales"),
-        param(nvfp4(columns=40) | {"weight_scale": ("F8_E4M3", (4, 2))}, "quantisation-shape", id="inexact division"),
-        param(fp8((1, 2), 4, 128), "quantisation-shape", id="FP8 squares of 64"),
-        param(fp8((), 4) | {"weight": ("F8_E4M3", (2, 4, 32))}, "quantisation-shape", id="fused experts"),
-        param(nvfp4() | {"weight_scale_2": ("F32", (4,))}, "quantisation-shape", id="four second scales"),
-        param({"weight": ("U8", (4, 16))}, "quantisation-part-missing", id="no scale"),
-        param({"weight_packed": ("U8", (4, 16))}, "quantisation-part-missing", id="packed without a scale"),
-        param(
+        pytest.param(nvfp4() | {"weight_scale": ("F8_E4M3", (4, 4))}, "quantisation-shape", id="groups of 8"),
+        pytest.param(nvfp4() | {"weight_scale": ("F8_E4M3", (128, 4))}, "quantisation-shape", id="padded scales"),
+        pytest.param(
+            nvfp4(columns=40) | {"weight_scale": ("F8_E4M3", (4, 2))}, "quantisation-shape", id="inexact division"
+        ),
+        pytest.param(fp8((1, 2), 4, 128), "quantisation-shape", id="FP8 squares of 64"),
+        pytest.param(fp8((), 4) | {"weight": ("F8_E4M3", (2, 4, 32))}, "quantisation-shape", id="fused experts"),
+        pytest.param(nvfp4() | {"weight_scale_2": ("F32", (4,))}, "quantisation-shape", id="four second scales"),
+        pytest.param({"weight": ("U8", (4, 16))}, "quantisation-part-missing", id="no scale"),
+        pytest.param({"weight_packed": ("U8", (4, 16))}, "quantisation-part-missing", id="packed without a scale"),
+        pytest.param(
             {suffix: part for suffix, part in nvfp4().items() if suffix != "weight_scale_2"},
             "quantisation-part-missing",
             id="no second scale",
         ),
-        param(nvfp4() | {"mystery_scale": ("F32", ())}, "quantisation-unknown", id="unknown suffix"),
-        param(nvfp4() | {"weight_packed": ("U8", (4, 16))}, "quantisation-unknown", id="two weights"),
-        param({"weight": ("BF16", (4, 32)), "weight_scale": ("F32", ())}, "quantisation-unknown", id="scaled BF16"),
-        param(nvfp4() | {"weight_scale_2": ("I32", ())}, "quantisation-unknown", id="whole number as second scale"),
-        param({}, "quantisation-unknown", id="nothing"),
+        pytest.param(nvfp4() | {"mystery_scale": ("F32", ())}, "quantisation-unknown", id="unknown suffix"),
+        pytest.param(nvfp4() | {"weight_packed": ("U8", (4, 16))}, "quantisation-unknown", id="two weights"),
+        pytest.param(
+            {"weight": ("BF16", (4, 32)), "weight_scale": ("F32", ())}, "quantisation-unknown", id="scaled BF16"
+        ),
+        pytest.param(
+            nvfp4() | {"weight_scale_2": ("I32", ())}, "quantisation-unknown", id="whole number as second scale"
+        ),
+        pytest.param({}, "quantisation-unknown", id="nothing"),
     ],
 )
 def test_tensors_that_do_not_fit_together_are_refused(parts: Parts, code: str) -> None:
@@ -127,14 +136,11 @@ def test_tensors_that_do_not_fit_together_are_refused(parts: Parts, code: str) -
 
 
 def test_names_are_cut_at_the_last_dot_and_fused_experts_at_the_underscore() -> None:
-    tensors = {
-        tensor.name: tensor
-        for module, parts in {
-            "a.mlp.up_proj": {"weight": ("U8", (1, 8)), "weight_scale_2": ("F32", ())},
-            "a.mlp.gate": {"e_score_correction_bias": ("F32", (8,))},
-        }.items()
-        for tensor in declare(parts, module).values()
+    modules: dict[str, Parts] = {
+        "a.mlp.up_proj": {"weight": ("U8", (1, 8)), "weight_scale_2": ("F32", ())},
+        "a.mlp.gate": {"e_score_correction_bias": ("F32", (8,))},
     }
+    tensors = {tensor.name: tensor for module, parts in modules.items() for tensor in declare(parts, module).values()}
     for ending in ("blocks", "scales", "bias"):
         tensors |= {f"a.experts.down_proj_{ending}": next(iter(declare({"x": ("U8", (1,))}).values()))}
 
