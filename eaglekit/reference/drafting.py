@@ -61,6 +61,9 @@ def draft_everywhere(
     A step's tensors are held by nobody here once the next is asked for, but for keys and values.
     """
     slots = len(tokens) - 1
+    if slots == 0:
+        yield from (_nothing(drafter, depth, attention=attention) for depth in range(1, steps + 1))
+        return
     length = served_length(drafter.spec, slots + steps - 1)
     rope = rope_of(drafter.spec, context_length=context_length or length, device=drafter.device)
     mix = EverySlot(scale=softmax_scale(drafter.spec), watched=attention)
@@ -77,3 +80,11 @@ def draft_everywhere(
             following = forced[depth - 1].to(drafter.device) if forced else drafted
             embedded, hidden = embed(drafter, following), fed_back(drafter, raw, normed)
         del raw, normed, drafted
+
+
+def _nothing(drafter: ReferenceDrafter, depth: int, *, attention: bool) -> DraftStep:
+    """The step of a text of one token, which no slot drafts from."""
+    nowhere = torch.empty(0, dtype=torch.int64, device=drafter.device)
+    states = torch.empty(0, drafter.spec.hidden_size, dtype=drafter.dtype, device=drafter.device)
+    shares = torch.empty(0, device=drafter.device)
+    return DraftStep(depth, nowhere, states, states, AttentionMass(shares, shares, shares) if attention else None)

@@ -41,9 +41,10 @@ def _linear(spec: Spec, channels: int, context_length: int) -> Turning:
 
 def _dynamic(spec: Spec, channels: int, context_length: int) -> Turning:
     """Theta grows once the context is longer than the position table; within it, nothing is scaled."""
-    factor, table = float(spec.rope.parameters["factor"]), spec.max_position_embeddings or context_length
-    stretch = factor * max(context_length, table) / table - (factor - 1)
-    theta = spec.rope.theta * stretch ** (channels / (channels - 2)) if stretch != 1.0 else spec.rope.theta
+    factor, table, theta = float(spec.rope.parameters["factor"]), spec.max_position_embeddings, spec.rope.theta
+    if table is not None and context_length > table:
+        stretch = factor * context_length / table - (factor - 1)
+        theta *= stretch ** (channels / (channels - 2))
     return 1.0 / periods(theta, channels), 1.0
 
 
