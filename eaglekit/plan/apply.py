@@ -137,9 +137,10 @@ def _write_weights(
     descriptors: _Descriptors,
     progress: Progress | None,
 ) -> None:
-    with folder.open_file(file) as writer:
-        entries = [Entry(s.name, s.dtype, s.shape) for s in steps]
-        writer.write(safetensors_header(entries, METADATA, data_at=_data_at(steps, content)))
+    entries = [Entry(s.name, s.dtype, s.shape) for s in steps]
+    header = safetensors_header(entries, METADATA, data_at=_data_at(steps, content))
+    with folder.open_file(file, len(header) + sum(entry.size_bytes for entry in entries)) as writer:
+        writer.write(header)
         for step in steps:
             if step.is_copy and content.tensor(step).strides is None:
                 stored = content.tensor(step)

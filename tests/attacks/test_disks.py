@@ -23,7 +23,9 @@ if limit:
 try:
     with StagedFolder(folder / "out") as staged:
         staged.write_bytes("config.json", b"{}")
-        with staged.open_file("model.safetensors") as writer:
+        with staged.open_file("model.safetensors", size if "known" in sys.argv else 0) as writer:
+            if "known" in sys.argv:
+                print("begun")
             for _ in range(size >> 16):
                 writer.write(bytes(1 << 16))
         staged.commit()
@@ -35,11 +37,10 @@ else:
 LIMIT = 1 << 20
 
 
-def write(folder: Path, limit: int, size_bytes: int) -> str:
-    """What a run that writes `size_bytes` says: finding codes, or `written`."""
-    done = subprocess.run(
-        [sys.executable, "-c", WRITE, folder, str(limit), str(size_bytes)], capture_output=True, text=True, timeout=60
-    )
+def write(folder: Path, limit: int, size_bytes: int, *words: str) -> str:
+    """What a run that writes `size_bytes` says: finding codes or `written`, after `begun` where the size is known."""
+    command = [sys.executable, "-c", WRITE, folder, str(limit), str(size_bytes), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
     return done.stdout.strip()
 
@@ -63,6 +64,12 @@ def test_a_disk_that_fills_up_leaves_nothing(small_disk):
     folder, limit = small_disk
     assert write(folder, limit, 2 * LIMIT) == "disk-full"
     assert list(folder.iterdir()) == []
+
+
+def test_a_disk_without_room_says_so_before_anything_is_written(small_disk):
+    folder, limit = small_disk
+    assert write(folder, limit, 2 * LIMIT, "known") == "disk-full"
+    assert write(folder, limit, LIMIT // 2, "known") == "begun\nwritten"
 
 
 def test_a_disk_with_room_again_is_written_to(small_disk):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import signal
@@ -137,6 +138,39 @@ def test_a_parent_that_is_a_file_is_refused(tmp_path):
 
 def test_a_parent_that_is_absent_is_refused_and_not_made(tmp_path):
     assert "mkdir -p" in only(writing(tmp_path / "parent" / "out"), "destination-parent").hint
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL], ids=errno.errorcode.get)
+def test_a_file_system_that_sets_no_space_aside_is_written_to_all_the_same(tmp_path, number, monkeypatch):
+    def refuse(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with StagedFolder(tmp_path / "out") as staged:
+        with staged.open_file("a", 4) as writer:
+            writer.write(b"text")
+        staged.commit()
+    assert (tmp_path / "out" / "a").read_bytes() == b"text"
+
+
+def test_space_is_never_set_aside_by_writing_into_every_block(tmp_path, monkeypatch):
+    """The C library would do that where the file system cannot, but not to a file that is opened for appending."""
+    modes = []
+    monkeypatch.setattr(os, "posix_fallocate", lambda file, at, size: modes.append(fcntl.fcntl(file, fcntl.F_GETFL)))
+    with StagedFolder(tmp_path / "out") as staged, staged.open_file("a", 4) as writer:
+        writer.write(b"text")
+    assert [mode & os.O_APPEND for mode in modes] == [os.O_APPEND]
+
+
+def test_a_file_that_stays_shorter_than_was_said_is_not_committed(tmp_path):
+    def shorter() -> None:
+        with StagedFolder(tmp_path / "out") as staged:
+            with staged.open_file("a", 1 << 20) as writer:
+                writer.write(b"text")
+            staged.commit()
+
+    only(refused(shorter), "write-failed")
     assert names(tmp_path) == []
 
 
