@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from eaglekit.drafter import Attention, Fusion, Part, Role
 from eaglekit.engines.case import Case, Found
 from eaglekit.engines.checks.names import absent
@@ -130,13 +128,13 @@ def vocabulary_map(case: Case) -> Found:
         text = f"refuses d2t when the draft vocabulary is the target's ({built} tokens)"
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", text, full)
     # A pruned head of which nothing says the ids is no head of the first ids.
-    identity = spec.target_ids == tuple(range(spec.draft_vocab_size))
+    other = not stored and pruned and spec.target_ids != tuple(range(spec.draft_vocab_size))
     if not stored and gone.behaviour is Behaviour.REJECTED:
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", "refuses a file without d2t", gone)
-    elif not stored and pruned and gone.behaviour is Behaviour.IDENTITY and not identity:
+    elif other and gone.behaviour is Behaviour.IDENTITY:
         text = "finds no d2t and takes draft id i for target id i"
         yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, gone)
-    elif not stored and pruned and gone.behaviour is Behaviour.NOT_KNOWN and not identity:
+    elif other and gone.behaviour is Behaviour.NOT_KNOWN:
         yield case.unknown("treats a pruned head without d2t")
     if pruned and stored and Feature.MAP in case.rules.chosen and case.does(Feature.MAP) is Behaviour.NOT_KNOWN:
         yield case.unknown("understands d2t: as offsets or as target ids")
@@ -150,8 +148,9 @@ def map_values(case: Case) -> Found:
     seen = case.artefact.seen_ids or spec.target_ids
     if not seen or not case.stored.has(Part.DRAFT_TO_TARGET) or row.behaviour is not Behaviour.HONOURED:
         return
-    number, highest = max(enumerate(seen), key=itemgetter(1))
+    highest = max(seen)
     if highest >= spec.vocab_size:
+        number = seen.index(highest)
         text = f"reads d2t as offsets, which send draft id {number} to target id {highest} of {spec.vocab_size}"
         if past.behaviour is Behaviour.REJECTED:
             yield case.effect(Verdict.REJECTS, "engine-map-wrong", f"{text}, and fails at the first draft", past)
