@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +73,10 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
         raise click.UsageError(
             "DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan."
         )
+    for option, (other, why) in NEEDS.items():
+        if wishes[option] and not wishes[other]:
+            raise click.UsageError(why)
     from eaglekit.plan.apply import Wishes
-    from eaglekit.plan.saved import save
 
     plan, source, library = _decide(src, quiet=as_json, **{k: v for k, v in wishes.items() if k not in _WRITING})
     if dry_run or plan_file is not None:
@@ -79,6 +84,8 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
 
         plan = with_outlook(plan)
     if plan_file is not None:
+        from eaglekit.plan.saved import save
+
         with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
             plan = save(plan, plan_file, source, library, progress=tell)
         say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
@@ -92,6 +99,11 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
     carry_out(plan, dst, source, library, how, as_json=as_json, engines=engines)
 
 
+NEEDS = {
+    "allow_degraded": ("requests", "--allow-degraded is about engines named with --for: name one, or leave it out."),
+    "force_overflow": ("dtype", "--force-overflow is about a cast: say --dtype too, or leave it out."),
+}
+"""Option -> the option without which it would do nothing, and what is said then."""
 _WRITING = {"no_manifest", "no_fsync", "all_engines"}
 SHOWN = ("dialect", "aux_layers", "fusion_norm", "feedback", "residual", "rope")
 """The facts a person wants to see beside a plan; `inspect` and `--json` have all of them."""
@@ -132,6 +144,21 @@ def _outlook(plan: Any, *, as_json: bool) -> Any:
     return with_outlook(plan)
 
 
+SWITCH_SECONDS = 0.0005
+"""How long a thread may compute while others wait. Those that copy and hash need only an instant between two kernel
+calls; waiting the usual 5 ms for each costs up to a tenth of a conversion."""
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
 def carry_out(
     plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool, engines: tuple[str, ...] | None = ()
 ) -> None:
@@ -139,7 +166,7 @@ def carry_out(
     from eaglekit.plan.apply import apply
 
     # Copying waits for the disk and the hash: what is only told afterwards is worked out beside it.
-    with ThreadPoolExecutor(1) as beside:
+    with _short_turns(), ThreadPoolExecutor(1) as beside:
         told = beside.submit(_outlook, plan, as_json=as_json)
         with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
             applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)

@@ -44,6 +44,8 @@ USAGE = [
     pytest.param(["nonsense"], id="no such command"),
     pytest.param(["inspect", DRAFTER, "--nonsense"], id="no such option"),
     pytest.param(["convert", DRAFTER, "OUT", "--dtype", "int4"], id="no such choice"),
+    pytest.param(["convert", DRAFTER, "OUT", "--target", TARGET, "--allow-degraded"], id="degraded, for no engine"),
+    pytest.param(["convert", DRAFTER, "OUT", "--target", TARGET, "--force-overflow"], id="overflows without a cast"),
 ]
 
 
@@ -95,6 +97,15 @@ def test_wrong_usage_leaves_with_2(words: list[object], tmp_path: Path) -> None:
 def test_wrong_usage_is_a_document_with_json(words: list[object], tmp_path: Path) -> None:
     done = eaglekit(*placed(words, tmp_path), "--json")
     assert (done.code, done.codes) == (2, ["usage"])
+
+
+@pytest.mark.parametrize(
+    ("option", "missing"), [("--allow-degraded", "--for"), ("--force-overflow", "--dtype")], ids=["engine", "cast"]
+)
+def test_an_option_that_would_do_nothing_names_the_one_it_needs(option: str, missing: str, tmp_path: Path) -> None:
+    done = eaglekit("convert", DRAFTER, tmp_path / "out", "--target", TARGET, option)
+    assert f"{missing} " in done.err or f"{missing}:" in done.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_near_miss_of_a_command_is_named() -> None:
