@@ -122,7 +122,7 @@ def _description(header: Header, file: str) -> dict[str, Any]:
 
 def _check_tensors(tensors: Mapping[str, Tensor], description: Mapping[str, Any], num_tokens: int, file: str) -> None:
     """Raise `Refusal` unless the file holds exactly the tensors that its description promises."""
-    findings = []
+    wrong = []
     wanted = shapes(num_tokens, len(description["boundaries"]), description["hidden_size"])
     floats = description["target"]["dtype"]
     for name, shape in wanted.items():
@@ -131,11 +131,11 @@ def _check_tensors(tensors: Mapping[str, Tensor], description: Mapping[str, Any]
         tensor = tensors.get(name)
         got = f"{tensor.dtype} {list(tensor.shape)}" if tensor is not None else "absent"
         if tensor is None or tensor.shape != shape or tensor.dtype not in dtypes:
-            expected = f"{dtypes[0] if dtypes else floats} {list(shape)}"
-            findings.append(_invalid(file, f"its tensor {name!r} is not as described", got, expected))
-    for name in tensors.keys() - wanted.keys():
-        findings.append(_invalid(file, f"its tensor {name!r} is no part of a capture", name, ", ".join(wanted)))
-    refuse_if(findings)
+            wrong.append((name, got, f"{dtypes[0] if dtypes else floats} {list(shape)}"))
+    wrong += [(name, "present", "absent") for name in sorted(tensors.keys() - wanted.keys())]
+    if wrong:
+        names, got, expected = (", ".join(column) for column in zip(*wrong[:8], strict=True))
+        raise Refusal(_invalid(file, f"its tensors are not as described: {names}", got, expected))
 
 
 def _starts(texts: Sequence[Text]) -> list[int]:

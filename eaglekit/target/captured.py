@@ -42,7 +42,10 @@ class Capture:
     """What it was captured from: label, content digest, arithmetic (activations), dtype, device kind, versions."""
     texts: Sequence[CapturedText]
 
-    def states_for(self, text: CapturedText, boundaries: Sequence[int]) -> Float[Tensor, "n A*G"]:
-        """The states at `boundaries`, concatenated in that order. Raises `KeyError` for one that was not captured."""
+    def states_for(self, text: CapturedText, boundaries: Sequence[int]) -> Float[Tensor, "n _"]:
+        """The states at `boundaries`, one beside the other in that order: [n, A*G].
+
+        Raises `KeyError` for one that was not captured.
+        """
         columns = {boundary: column for column, boundary in enumerate(self.boundaries)}
         return torch.cat([text.states[:, columns[boundary]] for boundary in boundaries], dim=-1)
