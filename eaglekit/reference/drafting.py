@@ -58,7 +58,7 @@ def draft_everywhere(
     `states` are the target's at each position, as `Capture.states_for` gives them. `forced` tokens, one sequence per
     step, are fed on in place of the drafted ones: what training does. `context_length` is what an engine is started
     with (its max_model_len), and matters to longrope and dynamic rope only; None is the drafter's position table.
-    A step's tensors are held by nobody here once the next is asked for, but for keys and values.
+    Once the next step is asked for, nothing of the last is held here but its keys, values and fed-back state.
     """
     slots = len(tokens) - 1
     if slots == 0:
