@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from eaglekit.drafter import Drafter
 from eaglekit.plan.diff import read_on_its_own
 from eaglekit.report import Finding, Report
 from eaglekit.report.model import shortened
@@ -91,16 +92,20 @@ def _computing(task: Task, judged: Judged, found: Found) -> None:
         readings = _readings(task, judged.drafter)
         computing.numbers_and_behaviour(task, judged.drafter, judged.baseline, judged.beside, readings, found)
         return
-    doubtful = judged.drafter.layers_in_doubt and judged.baseline is None
-    if doubtful and task.has_texts and judged.drafter.drafter is not None:
-        spec = judged.drafter.drafter.spec
-        readings = doubted(task.drafter, task.given, spec, spec.target_layers)
-        computing.doubtful_layers(task, judged.drafter.drafter, readings, found)
-        stages.left_out("the layers are in doubt", NUMBERS, BEHAVIOUR)
-        return
-    if doubtful:
-        stages.left_out("measuring can decide it: add --target and --prompts, or --capture", PROBE)
+    if judged.drafter.layers_in_doubt and judged.drafter.drafter is not None:
+        _doubtful(task, judged.drafter.drafter, found)
     stages.left_out("the structure has errors", CAPTURE, NUMBERS, BEHAVIOUR)
+
+
+def _doubtful(task: Task, drafter: Drafter, found: Found) -> None:
+    """The probe of a drafter whose file leaves only its layers open."""
+    readings = doubted(task.drafter, task.given, drafter.spec, drafter.spec.target_layers)
+    if not task.has_texts:
+        found.stages.left_out("measuring can decide it: add --target and --prompts, or --capture", PROBE)
+    elif len(readings) < 2:
+        found.stages.left_out("there are no two readings of the layers that this target allows", PROBE)
+    else:
+        computing.doubtful_layers(task, drafter, readings, found)
 
 
 def _readings(task: Task, structure: Structure) -> list[Reading]:
