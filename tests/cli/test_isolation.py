@@ -1,4 +1,4 @@
-"""torch and transformers are never imported, and start-up does not pay for what a command does not use."""
+"""torch and transformers are imported by what computes alone, and start-up does not pay for what is not used."""
 
 from __future__ import annotations
 
@@ -58,15 +58,27 @@ def decoys(tmp_path: Path) -> Path:
         pytest.param(["convert", PICKLE, "OUT", "--target", TARGET, "--aux-layers", "default"], id="convert a pickle"),
         pytest.param(["diff", DRAFTER, DRAFTER], id="diff"),
         pytest.param(["explain", "tensor-missing"], id="explain"),
+        pytest.param(["--help"], id="help"),
+        pytest.param(["validate", "--help"], id="help of a command that computes"),
+        pytest.param(["capture", "--help"], id="help of the other one"),
     ],
 )  # fmt: skip
-def test_no_command_imports_torch(words: list[object], decoys: Path, tmp_path: Path) -> None:
+def test_no_command_that_only_looks_or_copies_imports_torch(words: list[object], decoys: Path, tmp_path: Path) -> None:
     placed = [tmp_path / "out" if word == "OUT" else word for word in words]
     assert imported_by(*placed, beside=decoys).isdisjoint(HEAVY)
 
 
 def test_the_watch_would_see_torch_if_it_were_imported(decoys: Path) -> None:
     assert "torch" in imported_by("explain", beside=decoys, prelude="import torch\n")
+
+
+def test_validate_imports_torch_when_it_comes_to_numbers() -> None:
+    assert "torch" in imported_by("validate", DRAFTER, "--target", TARGET)
+
+
+def test_validate_imports_no_torch_for_a_structure_that_has_errors() -> None:
+    broken = CHECKPOINTS / "producer-speculators-0.9-converted-lost-norms"
+    assert imported_by("validate", broken, "--target", TARGET, "--aux-layers", "default").isdisjoint(HEAVY)
 
 
 def test_help_imports_neither_rich_nor_numpy_nor_the_hub_client() -> None:
