@@ -15,6 +15,7 @@ FINE = [
     pytest.param(["convert", DRAFTER, "--target", TARGET, "--dry-run"], id="convert --dry-run"),
     pytest.param(["convert", DRAFTER, "OUT", "--target", TARGET], id="convert"),
     pytest.param(["diff", DRAFTER, DRAFTER], id="diff"),
+    pytest.param(["validate", DRAFTER, "--target", TARGET], id="validate"),
     pytest.param(["explain"], id="explain"),
     pytest.param(["explain", "tensor-missing"], id="explain CODE"),
     pytest.param(["engines"], id="engines"),
@@ -34,6 +35,7 @@ REFUSED = [
     pytest.param(["convert", DRAFTER, "OUT", "--aux-layers", "a,b"], "setting-value", id="layers that are no numbers"),
     pytest.param(["convert", DRAFTER, "OUT", "--max-shard-size", "0"], "shard-size", id="shards of nothing"),
     pytest.param(["apply", "nowhere.json", "OUT"], "", id="apply a plan that is not there"),
+    pytest.param(["validate", CHECKPOINTS / "refuse-target"], "is-target", id="validate a target"),
     pytest.param(["explain", "tensor-mising"], "code-unknown", id="explain an unknown code"),
     pytest.param(["engines", "vlm"], "engine-unknown", id="an unknown engine"),
     pytest.param(["dialects", "portabel"], "dialect-name", id="an unknown dialect"),
@@ -140,7 +142,9 @@ def test_a_reader_that_goes_away_is_no_error_message() -> None:
     writer.wait(timeout=30)
 
 
-@pytest.mark.parametrize("name", ["inspect", "convert", "apply", "diff", "explain", "engines", "dialects"])
+@pytest.mark.parametrize(
+    "name", ["inspect", "convert", "apply", "diff", "capture", "validate", "explain", "engines", "dialects"]
+)
 def test_every_command_has_help_with_examples(name: str) -> None:
     done = eaglekit(name, "-h")
     assert done.code == 0
