@@ -45,8 +45,9 @@ docs: $(VENV)/.ready       ## rewrite the generated pages of docs/
 gpu:             ## what needs a CUDA device, ten minutes on one card (PYTHON with torch for CUDA and pytest)
 	$(PYTHON) -m pytest -m gpu --durations=0 tests/gpu
 
-bench: $(VENV)/.ready      ## conversion against cp, side by side (needs 8 GB of disk)
+bench: $(VENV)/.ready      ## conversion against cp (needs 8 GB of disk) and dequantisation against a copy, side by side
 	$(BIN)/python benchmarks/convert.py
+	$(BIN)/python benchmarks/dequantise.py
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

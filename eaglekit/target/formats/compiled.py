@@ -27,22 +27,28 @@ def can_compile() -> bool:
 
 
 def decode_in_one_kernel(
-    codes: UInt8[Tensor, "n W"], scales: UInt8[Tensor, " n"], factors: Float[Tensor, " 256"], dtype: torch.dtype
-) -> Float[Tensor, "n 2*W"]:
-    """`decode_blocks`, compiled: E2M1 x factor of the block's scale byte, in `dtype`, rounded once."""
-    n, width = codes.shape
+    codes: UInt8[Tensor, "n W"],
+    scales: UInt8[Tensor, " n"],
+    factors: Float[Tensor, " 256"],
+    out: Float[Tensor, "n 2*W"],
+) -> None:
+    """Write E2M1 x factor of the block's scale byte to `out`: `decode_blocks`, compiled."""
     # A block of 32 columns is two of 16 under the same scale: so the kernel knows one width, and divides by shifts.
-    if width != KERNEL_WIDTH:
-        codes, scales = codes.reshape(-1, KERNEL_WIDTH), scales.repeat_interleave(width // KERNEL_WIDTH)
-    for tensor in (codes, scales):
+    if codes.shape[1] != KERNEL_WIDTH:
+        scales = scales.repeat_interleave(codes.shape[1] // KERNEL_WIDTH)
+        codes, out = codes.reshape(-1, KERNEL_WIDTH), out.view(-1, 2 * KERNEL_WIDTH)
+    for tensor in (codes, scales, out):
         torch._dynamo.maybe_mark_dynamic(tensor, 0)
-    return _kernel()(codes, scales, factors, dtype).view(n, 2 * width)
+    _kernel()(codes, scales, factors, out)
 
 
 def decode_blocks(
-    codes: UInt8[Tensor, "n W"], scales: UInt8[Tensor, " n"], factors: Float[Tensor, " 256"], dtype: torch.dtype
-) -> Float[Tensor, "n 2*W"]:
-    """E2M1 x factor, by arithmetic that a compiler fuses into one pass; bit-equal to `pair_table`.
+    codes: UInt8[Tensor, "n W"],
+    scales: UInt8[Tensor, " n"],
+    factors: Float[Tensor, " 256"],
+    out: Float[Tensor, "n 2*W"],
+) -> None:
+    """Write E2M1 x factor to `out`, rounded once, by arithmetic that a compiler fuses into one pass.
 
     Nothing here branches on a value, and no table but `factors` is read.
     """
@@ -53,15 +59,15 @@ def decode_blocks(
     values = torch.where(magnitudes < 2, magnitudes.to(torch.float32) * 0.5, normal)
     signed = torch.where(nibbles > 7, -values, values)
     scaled = signed * factors[scales.to(torch.int32)][:, None, None]
-    return scaled.to(dtype).view(codes.shape[0], 2 * codes.shape[1])
+    out.copy_(scaled.view(out.shape))
 
 
 @cache
-def _kernel() -> Callable[[Tensor, Tensor, Tensor, torch.dtype], Tensor]:
+def _kernel() -> Callable[[Tensor, Tensor, Tensor, Tensor], None]:
     """The kernel, built at its first call for an output dtype; the number of blocks stays open."""
     # Tests check the shapes in signatures by wrapping functions, and a wrapper cannot be compiled: it is taken off.
     # A byte is a valid index of 256 factors by its type, so the check of indices would only cost.
-    compiled: Callable[[Tensor, Tensor, Tensor, torch.dtype], Tensor] = torch.compile(
+    compiled: Callable[[Tensor, Tensor, Tensor, Tensor], None] = torch.compile(
         unwrap(decode_blocks), fullgraph=True, options={"assert_indirect_indexing": False}
     )
     return compiled

@@ -50,46 +50,52 @@ def dequantise(
     *,
     dtype: torch.dtype = torch.bfloat16,
     device: torch.device | str = "cpu",
+    out: Float[Tensor, "*shape"] | None = None,
 ) -> Float[Tensor, "*shape"]:
-    """The weight of `linear` in `dtype` on `device`, rounded once from float32.
+    """The weight of `linear`, (..., out, in), in `dtype` on `device`, rounded once from float32.
 
     `tensors` holds the parts of the weight by suffix (`linear.parts`), on any device; they are moved before they are
     decoded. Scales that lie on the CPU are checked and refused when they cannot be scales; check those that lie
     elsewhere beforehand (`check_scales`): looking at them here would wait for the GPU.
+
+    With `out`, contiguous and of that shape, dtype and device, the weight is written there: on a CPU fresh memory costs
+    more than decoding into it.
     """
     parts = {suffix: tensors[suffix] for suffix in linear.parts}
     if all(part.device.type == "cpu" for part in parts.values()):
         refuse_if(check_scales(linear, parts))
     parts = {suffix: part.to(device) for suffix, part in parts.items()}
-    match linear.format.elements:
-        case Elements.PLAIN:
-            return parts[linear.format.weight].to(dtype)
-        case Elements.E2M1:
-            return _four_bit(linear, parts, dtype)
-        case Elements.E4M3:
-            return _eight_bit(linear, parts, dtype)
+    if linear.format.elements is Elements.PLAIN:
+        weight = parts[linear.format.weight].to(dtype)
+        return weight if out is None else out.copy_(weight)
+    if out is None:
+        out = torch.empty(linear.shape, dtype=dtype, device=device)
+    decode = _four_bit if linear.format.elements is Elements.E2M1 else _eight_bit
+    decode(linear, parts, out)
+    return out
 
 
-def _four_bit(linear: LinearFormat, parts: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor:
+def _four_bit(linear: LinearFormat, parts: Mapping[str, Tensor], out: Tensor) -> None:
     row, width = linear.format, 8 if linear.group is Group.SIXTEEN else 16
     assert row.scale is not None  # noqa: S101 - the table says so
     codes = parts[row.weight].view(torch.uint8).reshape(-1, width)
     scales = parts[row.scale].view(torch.uint8).reshape(-1)
     factors = byte_factors(linear, parts)
-    if codes.device.type == "cuda" and can_compile():
-        return decode_in_one_kernel(codes, scales, factors, dtype).view(linear.shape)
-    return decode_by_table(codes, scales, factors, dtype).view(linear.shape)
+    decode = decode_in_one_kernel if out.device.type == "cuda" and can_compile() else decode_by_table
+    decode(codes, scales, factors, out.view(-1, 2 * width))
 
 
 def decode_by_table(
-    codes: UInt8[Tensor, "n W"], scales: UInt8[Tensor, " n"], factors: Float[Tensor, " 256"], dtype: torch.dtype
-) -> Float[Tensor, "n 2*W"]:
-    """E2M1 x factor by one table lookup per weight byte, in buffers that are made once. The way of the CPU."""
+    codes: UInt8[Tensor, "n W"],
+    scales: UInt8[Tensor, " n"],
+    factors: Float[Tensor, " 256"],
+    out: Float[Tensor, "n 2*W"],
+) -> None:
+    """Write E2M1 x factor to `out`: one table lookup per weight byte, in buffers that are made once. The CPU's way."""
     n, width = codes.shape
-    out = torch.empty(n, 2 * width, dtype=dtype, device=codes.device)
     # A pair of values is moved as one integer: half the lookups, and no arithmetic on floats.
-    whole = torch.int64 if dtype == torch.float32 else torch.int32
-    table = pair_table(factors, dtype).view(whole).view(-1)
+    whole = torch.int64 if out.dtype == torch.float32 else torch.int32
+    table = pair_table(factors, out.dtype).view(whole).view(-1)
     pairs = out.view(whole).view(-1)
     room = min(n, BLOCKS_AT_ONCE)
     keys = torch.empty(room * width, dtype=torch.int32, device=codes.device)
@@ -103,10 +109,9 @@ def decode_by_table(
         spread[:count].copy_(doubled[:count].expand(count, width // 2))
         key.add_(spread[:count].view(torch.int32).view(-1))
         torch.index_select(table, 0, key, out=pairs[start * width : (start + count) * width])
-    return out
 
 
-def _eight_bit(linear: LinearFormat, parts: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor:
+def _eight_bit(linear: LinearFormat, parts: Mapping[str, Tensor], out: Tensor) -> None:
     row, (rows, columns) = linear.format, linear.shape
     assert row.scale is not None  # noqa: S101 - the table says so
     scale = parts[row.scale]
@@ -114,7 +119,6 @@ def _eight_bit(linear: LinearFormat, parts: Mapping[str, Tensor], dtype: torch.d
         scale = e8m0_values(scale.device)[scale.view(torch.uint8).to(torch.int32)]
     scale = scale.to(torch.float32)
     codes = parts[row.weight].view(torch.uint8)
-    out = torch.empty(rows, columns, dtype=dtype, device=codes.device)
     # A lookup is three times as fast as torch's own conversion of float8 on the CPU.
     table = e4m3_values(codes.device)
     keys = torch.empty(ROWS_AT_ONCE * columns, dtype=torch.int32, device=codes.device)
@@ -125,7 +129,6 @@ def _eight_bit(linear: LinearFormat, parts: Mapping[str, Tensor], dtype: torch.d
         keys[:count].copy_(codes[chunk].reshape(-1))
         torch.index_select(table, 0, keys[:count], out=values[:count])
         out[chunk] = values[:count].view(-1, columns).mul_(_row_factors(linear, scale, chunk))
-    return out
 
 
 def _row_factors(linear: LinearFormat, scale: Float[Tensor, "..."], rows: slice) -> Float[Tensor, "..."]:

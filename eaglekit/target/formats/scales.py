@@ -14,6 +14,9 @@ from eaglekit.target.formats.table import E4M3, E8M0, Use
 LARGEST_E4M3 = 0x7E
 """448. The bytes above it are NaN and the negative numbers; engines read block scales without a sign."""
 
+LARGEST_E8M0 = 254
+"""2^127. The byte above it is NaN."""
+
 
 def check_scales(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> tuple[Finding, ...]:
     """What is wrong with the values of the scales: errors, and warnings where a reciprocal looks mistaken.
@@ -65,21 +68,26 @@ def _scale_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iter
     if row.scale is None:
         return
     declared, scale = linear.parts[row.scale], tensors[row.scale]
-    if declared.dtype in E4M3:
-        raw = scale.view(torch.uint8)
-        bad, expected = raw > LARGEST_E4M3, "E4M3 numbers from 0 to 448, without a sign"
-    elif declared.dtype in E8M0:
-        raw = scale.view(torch.uint8)
-        bad, expected = raw == 255, "E8M0 bytes up to 254"
+    if declared.dtype in E4M3 | E8M0:
+        scale = scale.view(torch.uint8)
+        largest, expected = (
+            (LARGEST_E4M3, "E4M3 numbers from 0 to 448, without a sign")
+            if declared.dtype in E4M3
+            else (LARGEST_E8M0, "E8M0 bytes up to 254")
+        )
+        # The largest byte alone is found fifty times as fast as all that are too large.
+        if int(scale.max()) <= largest:
+            return
+        bad = scale > largest
     else:
-        raw = scale
         bad, expected = ~(torch.isfinite(scale) & (scale >= 0)), "finite numbers, none negative"
     if count := int(bad.sum()):
+        first = scale[bad][0].item()
         yield Finding(
             "quantisation-scale-invalid",
             f"{declared.name!r} holds {count} scales that are no scales, of {scale.numel()}",
             place=declared.name,
-            got=f"{raw[bad][0].item():#04x}" if raw.dtype == torch.uint8 else f"{raw[bad][0].item():g}",
+            got=f"{first:#04x}" if isinstance(first, int) else f"{first:g}",
             expected=expected,
             hint="every product with them is wrong or NaN: export the target again",
         )

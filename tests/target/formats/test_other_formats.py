@@ -105,3 +105,22 @@ def test_a_plain_weight_is_cast_once() -> None:
     made = dequantise(linear({"weight": ("F32", (4, 8))}), {"weight": weight}, dtype=torch.bfloat16)
 
     assert torch.equal(made, weight.to(torch.bfloat16))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param({"weight": ("F32", (4, 32))}, id="plain"),
+        pytest.param(nvfp4(), id="NVFP4"),
+        pytest.param(fp8(()), id="FP8"),
+    ],
+)
+def test_a_weight_can_be_written_where_memory_is_already(parts: Parts) -> None:
+    types = {"U8": torch.uint8, "F8_E4M3": torch.float8_e4m3fn, "F32": torch.float32}
+    tensors = {suffix: torch.ones(shape).to(types[dtype]) for suffix, (dtype, shape) in parts.items()}
+    memory = torch.full((4, 32), 7.0)
+
+    made = dequantise(linear(parts), tensors, dtype=torch.float32, out=memory)
+
+    assert made is memory
+    assert torch.equal(memory, dequantise(linear(parts), tensors, dtype=torch.float32))
