@@ -42,7 +42,7 @@ def compare(drafter: Read, baseline: Read, target: Target | None) -> Beside:
         ),
         *(
             replace(table, name="baseline-meaning", title="What means something else than in the baseline",
-                    columns=("fact", "baseline", "drafter", "changes the function"))
+                    columns=("fact", "baseline", "drafter"), rows=tuple(r[:3] for r in table.rows if r[3] == "yes"))
             for table in report.tables if table.name == "diff-meaning"
         ),
     )  # fmt: skip
