@@ -1,4 +1,4 @@
-"""What `make demo` runs: shipped checkpoints of four producers, inspected and converted, each with its plan."""
+"""What `make demo` runs: drafters measured beside an NVFP4 target, then those of four producers converted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,29 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = Path("fixtures/checkpoints")
 OUTPUT = Path("demo-output")
 TARGET = CHECKPOINTS / "target-llama"
+TRAINED = Path("fixtures/trained")
+NVFP4 = TRAINED / "llama-nvfp4-modelopt"
+PROMPTS = TRAINED / "prompts-llama-nvfp4-modelopt.jsonl"
+
+FIRST: tuple[list[str], ...] = tuple(
+    ["convert", str(TRAINED / name), str(OUTPUT / name), "--target", str(NVFP4)]
+    for name in ("llama-eagle3", "llama-eagle3.1")
+)
+"""Conversions whose outputs the steps begin with; their own words come later, with other drafters."""
 
 STEPS: tuple[tuple[str, list[str], int], ...] = (
+    (
+        "A trained EAGLE 3.1 drafter, converted, beside its target in NVFP4: what is accepted, and how far it drifts.",
+        ["validate", str(OUTPUT / "llama-eagle3.1"), "--target", str(NVFP4), "--prompts", str(PROMPTS),
+         "-o", str(OUTPUT / "eagle3.1.json"), "--html", str(OUTPUT / "eagle3.1.html")],
+        0,
+    ),
+    (
+        "The same for an EAGLE-3 drafter, with a gate: its state doubles over eight depths, and less is accepted.",
+        ["validate", str(OUTPUT / "llama-eagle3"), "--target", str(NVFP4), "--prompts", str(PROMPTS),
+         "--html", str(OUTPUT / "eagle3.html"), "--min-acceptance-length", "2.0"],
+        0,
+    ),
     (
         "A drafter of SafeAILab's trainer. The file does not say which layers of its target it reads: eaglekit asks.",
         ["inspect", str(CHECKPOINTS / "safeailab-llama")],
@@ -65,13 +86,19 @@ def main() -> int:
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir()
     program = Path(sys.executable).with_name("eaglekit")
+    for command in FIRST:
+        print(f"$ eaglekit {' '.join(command)}", flush=True)
+        subprocess.run([str(program), *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for number, (words, command, code) in enumerate(STEPS, 1):
         print(f"\n{'─' * 100}\n{number}. {words}\n$ eaglekit {' '.join(command)}\n", flush=True)
         finished = subprocess.run([str(program), *command], check=False)
         if finished.returncode != code:
             print(f"\nexpected exit code {code}, got {finished.returncode}", file=sys.stderr)
             return 1
-    print(f"\n{'─' * 100}\nThe converted folders are in {OUTPUT}/. Next: eaglekit inspect YOUR_DRAFTER")
+    print(
+        f"\n{'─' * 100}\nThe converted folders are in {OUTPUT}/, and two pages to look at: eagle3.1.html, eagle3.html."
+    )
+    print("Next: eaglekit inspect YOUR_DRAFTER")
     return 0
 
 
