@@ -31,7 +31,7 @@ imports: $(VENV)/.ready    ## import-linter: the walls between rooms
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.ready       ## pytest
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # tiny matrices: threads only wait for each other
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
