@@ -140,8 +140,10 @@ class HashingWriter:
 
     def _follow(self, start: int, end: int) -> None:
         """Hash the bytes [start, end) of the new file."""
-        if not self._buffer:
-            self._buffer = memoryview(bytearray(min(BUFFER_BYTES, max(end - start, 1 << 16))))
+        wanted = min(end - start, BUFFER_BYTES)
+        # It grows: a file begins with a short header, and a buffer of that length would make the hash a tenth slower.
+        if len(self._buffer) < wanted:
+            self._buffer = memoryview(bytearray(wanted))
         while start < end:
             got = os.preadv(self._descriptor, [self._buffer[: end - start]], start)
             if got == 0:
