@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -144,21 +141,6 @@ def _outlook(plan: Any, *, as_json: bool) -> Any:
     return with_outlook(plan)
 
 
-SWITCH_SECONDS = 0.0005
-"""How long a thread may compute while others wait. Those that copy and hash need only an instant between two kernel
-calls; waiting the usual 5 ms for each costs up to a tenth of a conversion."""
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
-
-
 def carry_out(
     plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool, engines: tuple[str, ...] | None = ()
 ) -> None:
@@ -166,7 +148,7 @@ def carry_out(
     from eaglekit.plan.apply import apply
 
     # Copying waits for the disk and the hash: what is only told afterwards is worked out beside it.
-    with _short_turns(), ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as beside:
         told = beside.submit(_outlook, plan, as_json=as_json)
         with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
             applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
