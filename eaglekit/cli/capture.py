@@ -49,6 +49,8 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
     # Tensors in cycles would stay until the end of a run that takes hours.
     gc.enable()
     from eaglekit.cli.target_files import local_target, memory_limit
+
+    limit = memory_limit(wishes["memory_limit"])
     from eaglekit.target.capture_file import refuse_taken, write_capture
     from eaglekit.target.capturing import capture, prepare, report
     from eaglekit.target.settings import DTYPES, Settings
@@ -60,7 +62,7 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
         device="cuda" if wishes["gpu"] else wishes["device"] or "cpu",
         dtype=DTYPES[dtype] if dtype is not None else None,
         activations=wishes["activations"],
-        memory_limit_bytes=memory_limit(wishes["memory_limit"]),
+        memory_limit_bytes=limit,
     )
     settings.torch_device()
     source = local_target(target, quiet=as_json)

@@ -3,6 +3,7 @@
 O rows and I columns of a weight, R rows of a table.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,12 +48,25 @@ def filled(
     module: nn.Module, weights: ModuleWeights, reader: Reader, dtype: torch.dtype, device: torch.device
 ) -> Iterator[None]:
     """Inside, every parameter of `module` but its experts' has its values; afterwards none takes memory."""
+    _keep_fitting(reader, weights, dtype)
     empty = fill(module, weights, reader, dtype, device)
     try:
         yield
     finally:
         for parameter, meta in empty.items():
-            _put(module, parameter, meta)
+            values = _put(module, parameter, meta).detach()
+            if device.type == "cpu":
+                reader.spare.setdefault((tuple(values.shape), values.dtype), []).append(values)
+
+
+def _keep_fitting(reader: Reader, weights: ModuleWeights, dtype: torch.dtype) -> None:
+    """Give up the memory of weights that `weights` cannot use: it holds no more than one module at a time."""
+    wanted = Counter(
+        (filling.source.shape, torch.float32 if filling.float32 else dtype)
+        for filling in weights.fillings
+        if not filling.source.quantised
+    )
+    reader.spare = {key: tensors[: wanted[key]] for key, tensors in reader.spare.items() if key in wanted}
 
 
 def fill(

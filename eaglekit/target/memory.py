@@ -1,5 +1,6 @@
 """How much memory a pass takes, and how many experts fit at a time."""
 
+import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from eaglekit.target.weights import Expert, ModuleWeights
 
 GROUP_BYTES = 1 << 30
 """Experts held at a time without a limit, in bytes as computed."""
+MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of glibc's malloc.h."""
+RETURNED_BYTES = 4 << 20
+"""Buffers from this size on are given back when they are freed."""
 EXTRA_STATES = 3
 """States per text that a block with experts holds besides the residual: what its attention gave, what goes into the
 experts and what comes out."""
@@ -81,6 +86,16 @@ def whole_bytes(model: TargetModel, dtype: torch.dtype) -> int:
     )
     tables = {id(model.embedding_source), id(model.head_source)}
     return blocks + len(tables) * model.vocab_size * model.hidden_size * size
+
+
+def return_freed_memory() -> None:
+    """Make the C library give large buffers back as soon as they are freed.
+
+    By itself it learns to keep those of up to 32 MiB, and activations of changing sizes leave holes between them.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(MMAP_THRESHOLD, RETURNED_BYTES)
 
 
 def available_bytes(device: torch.device) -> int:

@@ -47,6 +47,8 @@ class Reader:
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self.ahead = ReadAhead(self.descriptor)
+        self.spare: dict[tuple[tuple[int, ...], torch.dtype], list[torch.Tensor]] = {}
+        """Memory of weights that are done with, for others of the same shape: new memory costs page faults."""
 
     def __enter__(self) -> "Reader":
         self.ahead.start()
@@ -104,7 +106,8 @@ class Reader:
         self, tensor: Tensor, stored: torch.dtype, dtype: torch.dtype, device: torch.device
     ) -> Float[torch.Tensor, "..."]:
         """A plain tensor in `dtype` on `device`; converted piece by piece, so that nothing is held twice."""
-        out = torch.empty(tensor.shape, dtype=dtype, device=device)
+        spare = self.spare.get((tensor.shape, dtype)) if device.type == "cpu" else None
+        out = spare.pop() if spare else torch.empty(tensor.shape, dtype=dtype, device=device)
         flat = out.view(-1)
         if stored == dtype and device.type == "cpu":
             self.into(flat.view(torch.uint8), tensor.file, tensor.start)

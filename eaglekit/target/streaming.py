@@ -20,7 +20,7 @@ from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.experts import Chosen, Experts, Loaded, Memory, compute, hit_experts
 from eaglekit.target.formats.fake_quantise import Order
 from eaglekit.target.loading import filled, load, load_rows
-from eaglekit.target.memory import plan_memory
+from eaglekit.target.memory import plan_memory, return_freed_memory
 from eaglekit.target.model import TargetModel
 from eaglekit.target.reading import ReadBytes, Reader
 from eaglekit.target.settings import Settings
@@ -29,7 +29,7 @@ from eaglekit.target.text_checks import refuse_impossible
 from eaglekit.target.texts import Text
 from eaglekit.target.weights import ModuleWeights
 
-HEAD_BYTES = 64 << 20
+HEAD_BYTES = 32 << 20
 """Rows of the head that are held at once, in bytes."""
 TOKENS_AT_ONCE = 1024
 """Tokens whose logits over those rows are held at once."""
@@ -43,7 +43,8 @@ class _Running:
     hidden: Float[Tensor, "1 n G"]
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]]
     """What each block is called with besides the state."""
-    captured: list[Float[Tensor, "n G"]]
+    captured: Float[Tensor, "n B G"]
+    """Filled boundary by boundary, on the CPU."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +79,24 @@ def run(
     device, dtype = settings.torch_device(), settings.compute_dtype
     memory = plan_memory(model, sum(len(text.tokens) for text in texts), boundaries, settings)
     told = progress or (lambda count: None)
+    return_freed_memory()
     with torch.no_grad(), Reader(model.source) as reader:
         now = _Pass(model, reader, settings, device, dtype, memory.experts_at_once)
         model.skeleton.move_frequencies(device)
-        running = list(_embed(now, texts))
+        running = list(_embed(now, texts, len(boundaries)))
+        columns = {boundary: column for column, boundary in enumerate(boundaries)}
         for number, block in enumerate(model.blocks):
-            _note(running, number in boundaries)
+            _note(running, columns.get(number))
             _run_block(now, number, block, running)
             told(block.size_bytes + block.experts_bytes)
-        _note(running, model.num_layers in boundaries)
-        finals = _finish(now, running)
-        argmax = _argmax(now, finals)
+        _note(running, columns.get(model.num_layers))
+        _finish(now, running)
+        argmax = _argmax(now, [state.hidden[0] for state in running])
         told(model.head_source.size_bytes)
-    captured = [_captured(state, final, best) for state, final, best in zip(running, finals, argmax, strict=True)]
+    captured = [
+        CapturedText(state.text, state.captured, state.hidden[0].cpu(), best)
+        for state, best in zip(running, argmax, strict=True)
+    ]
     return Capture(
         boundaries=tuple(boundaries),
         num_layers=model.num_layers,
@@ -119,7 +125,7 @@ def describe(model: TargetModel, settings: Settings) -> Mapping[str, str]:
     }
 
 
-def _embed(now: _Pass, texts: Sequence[Text]) -> Iterator[_Running]:
+def _embed(now: _Pass, texts: Sequence[Text], num_boundaries: int) -> Iterator[_Running]:
     """Every text at boundary 0, with the calls that its blocks will get."""
     ids = sorted({token for text in texts for token in text.tokens})
     rows = load_rows(now.model.embedding_source, ids, now.reader, now.dtype, now.device)
@@ -129,13 +135,15 @@ def _embed(now: _Pass, texts: Sequence[Text]) -> Iterator[_Running]:
         embedded = rows[place[torch.tensor(text.tokens)].to(now.device)][None]
         recorders, _ = record(now.model.skeleton, embedded)
         calls = [recorder.calls[0] for recorder in recorders]
-        yield _Running(text, calls[0][0], [(others, named) for _, others, named in calls], [])
+        captured = torch.empty(len(text.tokens), num_boundaries, embedded.shape[-1], dtype=now.dtype)
+        yield _Running(text, calls[0][0], [(others, named) for _, others, named in calls], captured)
 
 
-def _note(running: Sequence[_Running], wanted: bool) -> None:
-    if wanted:
+def _note(running: Sequence[_Running], column: int | None) -> None:
+    """Keep the states of a boundary that is asked for."""
+    if column is not None:
         for state in running:
-            state.captured.append(state.hidden[0].cpu())
+            state.captured[:, column] = state.hidden[0]
 
 
 def _run_block(now: _Pass, number: int, weights: ModuleWeights, running: Sequence[_Running]) -> None:
@@ -213,32 +221,29 @@ def _parts(experts: Sequence[Any]) -> Iterator[Declared]:
             yield from source.parts.values()
 
 
-def _finish(now: _Pass, running: Sequence[_Running]) -> list[Float[Tensor, "n G"]]:
-    """The final norm of every text."""
+def _finish(now: _Pass, running: Sequence[_Running]) -> None:
+    """The final norm of every text, in place of its state."""
     norm = now.model.skeleton.norm
     with filled(norm, now.model.norm, now.reader, now.dtype, now.device):
-        return [norm(state.hidden)[0] for state in running]
+        for state in running:
+            state.hidden = norm(state.hidden)
+    now.reader.spare.clear()
 
 
-def _argmax(now: _Pass, finals: Sequence[Float[Tensor, "n G"]]) -> list[Int[Tensor, " n"]]:
+def _argmax(now: _Pass, finals: Sequence[Float[Tensor, "_ G"]]) -> list[Int[Tensor, " _"]]:
     """The most likely next token after every position; of equal ones the lowest id. The head is read once, in rows."""
     model = now.model
-    states = torch.cat(list(finals))
-    best = torch.full((len(states),), -torch.inf, dtype=now.dtype, device=now.device)
-    ids = torch.zeros(len(states), dtype=torch.int64, device=now.device)
+    best = [torch.full((len(final),), -torch.inf, dtype=now.dtype, device=now.device) for final in finals]
+    ids = [torch.zeros(len(final), dtype=torch.int64, device=now.device) for final in finals]
     height = max(1, HEAD_BYTES // (model.hidden_size * now.dtype.itemsize))
     for first in range(0, model.vocab_size, height):
         rows = range(first, min(first + height, model.vocab_size))
         head = load_rows(model.head_source, rows, now.reader, now.dtype, now.device)
-        for start in range(0, len(states), TOKENS_AT_ONCE):
-            part = slice(start, start + TOKENS_AT_ONCE)
-            highest, found = linear(states[part], head).max(dim=-1)
-            better = highest > best[part]
-            best[part] = torch.where(better, highest, best[part])
-            ids[part] = torch.where(better, found + first, ids[part])
-    return list(torch.split(ids.cpu(), [len(final) for final in finals]))
-
-
-def _captured(state: _Running, final: Float[Tensor, "n G"], best: Int[Tensor, " n"]) -> CapturedText:
-    states = torch.stack(state.captured, dim=1) if state.captured else final.new_empty(len(final), 0, final.shape[1])
-    return CapturedText(state.text, states.cpu(), final.cpu(), best)
+        for number, final in enumerate(finals):
+            for start in range(0, len(final), TOKENS_AT_ONCE):
+                part = slice(start, start + TOKENS_AT_ONCE)
+                highest, found = linear(final[part], head).max(dim=-1)
+                better = highest > best[number][part]
+                best[number][part] = torch.where(better, highest, best[number][part])
+                ids[number][part] = torch.where(better, found + first, ids[number][part])
+    return [found.cpu() for found in ids]
