@@ -3,7 +3,7 @@
 A block is run twice over a text: until its router has chosen, for every text; then, when the experts were computed for
 all texts together, to its end. What is costly before the experts is remembered, not computed again.
 
-T tokens of all texts, K experts per token, H hidden, I inner width of an expert.
+T tokens of all texts, K experts per token, H hidden, I inner width of an expert; gate and up have 2 I rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ class Experts(nn.Module):
         """How many experts there are."""
         return int(self._original[0].gate_up_proj.shape[0])
 
-    def gate(self, gate_up: Float[Tensor, "T 2*I"]) -> Float[Tensor, "T I"]:
+    def gate(self, gate_up: Float[Tensor, "T rows"]) -> Float[Tensor, "T I"]:
         """act(gate) * up, as the family defines it."""
         result: Tensor = self._original[0]._apply_gate(gate_up)
         return result
@@ -71,10 +71,14 @@ def compute(
     weights: Float[Tensor, "T K"],
     load: Callable[[int], Loaded],
     *,
+    done: Callable[[Loaded], None] = lambda matrices: None,
     group: int = 1,
     rounding: Rounding | None = None,
 ) -> Float[Tensor, "T H"]:
-    """The weighted sum over each token's experts; at most `group` experts are in memory at a time."""
+    """The weighted sum over each token's experts; at most `group` experts are in memory at a time.
+
+    `done` is told of the matrices of an expert that will not be used again.
+    """
     out = torch.zeros_like(hidden)
     ways = index.shape[1]
     order = torch.argsort(index.reshape(-1), stable=True)
@@ -94,6 +98,7 @@ def compute(
                 part = slice(start, min(start + TOKENS_AT_ONCE, starts[number + 1]))
                 answer = _one(module, number, hidden[tokens[part]], matrices, rounding) * shares[part, None]
                 out.index_add_(0, tokens[part], answer.to(out.dtype))
+            done(matrices)
             del matrices
     return out
 

@@ -25,7 +25,8 @@ def load(source: LinearFormat, reader: Reader, dtype: torch.dtype, device: torch
         return reader.plain(tensor, DTYPES[tensor.dtype], dtype, device)
     pinned = device.type == "cuda"
     parts = {suffix: typed(reader.raw(tensor, pinned=pinned), tensor) for suffix, tensor in source.parts.items()}
-    return dequantise(source, parts, dtype=dtype, device=device)
+    room = reader.room(source.shape, dtype, device)
+    return dequantise(source, parts, dtype=dtype, device=device, out=room)
 
 
 def load_rows(
@@ -54,17 +55,13 @@ def filled(
         yield
     finally:
         for parameter, meta in empty.items():
-            values = _put(module, parameter, meta).detach()
-            if device.type == "cpu":
-                reader.spare.setdefault((tuple(values.shape), values.dtype), []).append(values)
+            reader.give_back(_put(module, parameter, meta).detach())
 
 
 def _keep_fitting(reader: Reader, weights: ModuleWeights, dtype: torch.dtype) -> None:
     """Give up the memory of weights that `weights` cannot use: it holds no more than one module at a time."""
     wanted = Counter(
-        (filling.source.shape, torch.float32 if filling.float32 else dtype)
-        for filling in weights.fillings
-        if not filling.source.quantised
+        (filling.source.shape, torch.float32 if filling.float32 else dtype) for filling in weights.fillings
     )
     reader.spare = {key: tensors[: wanted[key]] for key, tensors in reader.spare.items() if key in wanted}
 

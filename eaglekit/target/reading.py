@@ -97,6 +97,16 @@ class Reader:
                 )
             done += count
 
+    def room(self, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """Memory for a weight of that shape, with anything in it."""
+        spare = self.spare.get((shape, dtype)) if device.type == "cpu" else None
+        return spare.pop() if spare else torch.empty(shape, dtype=dtype, device=device)
+
+    def give_back(self, weight: torch.Tensor) -> None:
+        """Keep the memory of a weight that is done with, for the next one of its shape."""
+        if weight.device.type == "cpu":
+            self.spare.setdefault((tuple(weight.shape), weight.dtype), []).append(weight)
+
     def used(self, tensor: Tensor) -> None:
         """Say that a tensor has been read."""
         self.ahead.used(tensor)
@@ -106,8 +116,7 @@ class Reader:
         self, tensor: Tensor, stored: torch.dtype, dtype: torch.dtype, device: torch.device
     ) -> Float[torch.Tensor, "..."]:
         """A plain tensor in `dtype` on `device`; converted piece by piece, so that nothing is held twice."""
-        spare = self.spare.get((tensor.shape, dtype)) if device.type == "cpu" else None
-        out = spare.pop() if spare else torch.empty(tensor.shape, dtype=dtype, device=device)
+        out = self.room(tensor.shape, dtype, device)
         flat = out.view(-1)
         if stored == dtype and device.type == "cpu":
             self.into(flat.view(torch.uint8), tensor.file, tensor.start)

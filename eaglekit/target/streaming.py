@@ -197,11 +197,15 @@ def _run_experts_block(
         matrices = tuple(load(part, now.reader, now.dtype, now.device) for part in parts.gate_up)
         return matrices, load(parts.down, now.reader, now.dtype, now.device)
 
+    def done(matrices: Loaded) -> None:
+        for matrix in (*matrices[0], matrices[1]):
+            now.reader.give_back(matrix)
+
     hidden, index, shares = (torch.cat([call[part] for call in asked]) for part in range(3))
     lengths = [len(call[0]) for call in asked]
     del asked
     rounding = expert_rounding(weights, now.reader, now.settings)
-    answer = compute(module, hidden, index, shares, loaded, group=now.group, rounding=rounding)
+    answer = compute(module, hidden, index, shares, loaded, done=done, group=now.group, rounding=rounding)
     del hidden
     module.answers = list(torch.split(answer, lengths))
     del answer

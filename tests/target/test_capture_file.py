@@ -90,11 +90,12 @@ def test_the_description_follows_its_schema_and_the_same_capture_gives_the_same_
 
 
 def test_a_file_that_exists_is_left_alone_unless_it_may_be_replaced(tmp_path: Path) -> None:
-    (tmp_path / "capture").write_text("mine")
+    write_capture(made((4,)), tmp_path / "capture")
+    before = (tmp_path / "capture").read_bytes()
     with pytest.raises(Refusal) as caught:
         write_capture(made(), tmp_path / "capture")
     assert codes(caught.value.findings) == {"capture-exists"}
-    assert (tmp_path / "capture").read_text() == "mine"
+    assert (tmp_path / "capture").read_bytes() == before
     write_capture(made(), tmp_path / "capture", overwrite=True)
     assert len(read_capture(tmp_path / "capture").texts) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["capture"]
