@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from eaglekit.report import Finding, Refusal
 
@@ -52,6 +54,18 @@ def unreadable(file: str, error: OSError) -> Finding:
         got=errno.errorcode.get(error.errno or 0, type(error).__name__),
         hint="check the permissions of the folder and of the file, and the disk it lies on",
     )
+
+
+def refuse_folder(folder: Path) -> None:
+    """Raise the `OSError` that a new file in `folder` would end in, as far as that can be known beforehand."""
+    if not folder.is_dir():
+        folder.stat()
+        raise NotADirectoryError(errno.ENOTDIR, f"{folder.name} is no folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        # Whether the disk or the permissions forbid it is for the system to say.
+        read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+        raise OSError(number, os.strerror(number))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from eaglekit.cli.computing_options import computing_options
+from eaglekit.cli.computing_options import computing_options, device_of
 from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -59,7 +59,7 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
         refuse_taken(output, overwrite=overwrite)
     dtype = wishes["dtype"]
     settings = Settings(
-        device="cuda" if wishes["gpu"] else wishes["device"] or "cpu",
+        device=device_of(wishes),
         dtype=DTYPES[dtype] if dtype is not None else None,
         activations=wishes["activations"],
         memory_limit_bytes=limit,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from eaglekit.cli.options import stacked
@@ -19,3 +22,10 @@ computing_options = stacked(
     ),
 )  # fmt: skip
 """Where a target and a drafter are computed, and how."""
+
+
+def device_of(wishes: Mapping[str, Any]) -> str:
+    """The device that was asked for. An empty name stays one: there is no falling back to the CPU."""
+    if wishes["gpu"]:
+        return "cuda"
+    return "cpu" if wishes["device"] is None else str(wishes["device"])

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers; unlike click's own it does not take NaN, which no comparison finds outside."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number. Fails as click does for text, NaN and what is outside."""
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 def stacked(*decorators: Decorator) -> Decorator:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from eaglekit.checkpoint.disk_errors import writing_to
+from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
 
 
 def refuse_taken(files: Iterable[Path | None]) -> None:
     """Raise `Refusal` for a name that is taken or a folder that is not there: before hours of work, not after."""
-    for file in files:
-        if file is None:
-            continue
+    wanted: set[Path] = set()
+    for file in filter(None, files):
         with writing_to(str(file)):
-            if os.path.lexists(file):
-                raise FileExistsError(17, "it exists", str(file))
-            file.parent.stat()
+            if os.path.lexists(file) or file.resolve() in wanted:
+                raise FileExistsError(errno.EEXIST, "it exists" if os.path.lexists(file) else "it is asked for twice")
+            refuse_folder(file.parent)
+        wanted.add(file.resolve())
 
 
 def write_new(file: Path, text: str) -> None:

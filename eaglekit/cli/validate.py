@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from eaglekit.cli.computing_options import computing_options
-from eaglekit.cli.options import meaning_options, stacked
+from eaglekit.cli.computing_options import computing_options, device_of
+from eaglekit.cli.options import FiniteRange, meaning_options, stacked
 from eaglekit.cli.output import guarded, json_option, print_report, say
 from eaglekit.cli.report_files import refuse_taken, write_new
 from eaglekit.report import Report
@@ -26,12 +26,12 @@ measure_options = stacked(
     click.option("--draft-tokens", type=click.IntRange(1, 64), default=3, show_default=True, help="Drafts per round."),
     click.option("--depth", type=click.IntRange(1, 64), default=8, show_default=True, help="Drafts to watch drift in."),
     click.option(
-        "--temperature", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True,
+        "--temperature", type=FiniteRange(0.01, 100), default=1.0, show_default=True,
         help="Of the sampled figures; greedy ones are always there.",
     ),
     click.option("--baseline", metavar="PATH", help="Another drafter: the source of a conversion, or a rival."),
     click.option(
-        "--min-acceptance-length", type=click.FloatRange(1), metavar="X", help="Exit with 1 below this, bonus included."
+        "--min-acceptance-length", type=FiniteRange(1, 65), metavar="X", help="Exit with 1 below this, bonus included."
     ),
     click.option("--probe-layers", is_flag=True, help="Measure it one block lower and higher too."),
     click.option(
@@ -114,19 +114,31 @@ def _refuse_combinations(wishes: dict[str, Any]) -> None:
         raise click.UsageError("--generate needs --prompts.")
     if wishes["gpu"] and wishes["device"] not in (None, "cuda"):
         raise click.UsageError("--gpu is --device cuda: give one of them.")
+    if wishes["prompts"] is None:
+        unused = [option for option, idle in IDLE_WITHOUT_PROMPTS.items() if wishes[option] not in (None, idle)]
+        if unused:
+            raise click.UsageError(f"--{unused[0].replace('_', '-')} needs --prompts: no target is run without them.")
+    if wishes["limit"] is not None and wishes["prompts"] is None and wishes["capture"] is None:
+        raise click.UsageError("--limit needs --prompts or --capture.")
+    most = wishes["draft_tokens"] + 1
+    if wishes["min_acceptance_length"] is not None and wishes["min_acceptance_length"] > most:
+        raise click.UsageError(f"--min-acceptance-length is out of reach: {most - 1} draft tokens make at most {most}.")
+
+
+IDLE_WITHOUT_PROMPTS = {"memory_limit": None, "activations": "w4a16"}
+"""Options about running a target -> the value that asks for nothing."""
 
 
 def _task(path: str, *, quiet: bool, **wishes: Any) -> tuple[Any, list[str]]:
     """Everything opened, and the paths that were typed."""
     from eaglekit.cli.loading import given_from, open_local, open_target
     from eaglekit.cli.output import work_bar
-    from eaglekit.cli.target_files import local_target
+    from eaglekit.cli.target_files import local_target, memory_limit
     from eaglekit.dialects.target import read_target
-    from eaglekit.plan.sizes import parse_size
     from eaglekit.validate.task import Task
 
     meaning = {name: wishes[name] for name in MEANING}
-    limit, target_text, baseline = wishes["memory_limit"], wishes["target"], wishes["baseline"]
+    limit, target_text, baseline = memory_limit(wishes["memory_limit"]), wishes["target"], wishes["baseline"]
     target = open_target(target_text)
     if target is not None and wishes["prompts"] is not None:
         target = read_target(local_target(target_text, quiet=quiet))
@@ -138,8 +150,8 @@ def _task(path: str, *, quiet: bool, **wishes: Any) -> tuple[Any, list[str]]:
         target=target,
         baseline=open_local(baseline, quiet=quiet) if baseline is not None else None,
         keep_embedding=wishes["embedding"] == "keep",
-        device="cuda" if wishes["gpu"] else wishes["device"] or "cpu",
-        memory_limit_bytes=parse_size(limit) if limit is not None else None,
+        device=device_of(wishes),
+        memory_limit_bytes=limit,
         bar=work_bar(quiet=quiet),
         **{name: wishes[name] for name in TAKEN},
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from eaglekit.checkpoint.disk_errors import writing_to
+from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
+from eaglekit.checkpoint.header import parse_header
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.renaming import rename_to_new
 from eaglekit.report import Finding, Refusal
@@ -51,9 +52,22 @@ def write_capture(capture: Capture, path: Path, *, overwrite: bool = False) -> i
 def refuse_taken(path: Path, *, overwrite: bool) -> None:
     """Raise `Refusal` for a name that is taken or a folder that is not there: before hours of work, not after."""
     with writing_to(str(path)):
-        path.parent.stat()
-    if path.is_dir() or (not overwrite and os.path.lexists(path)):
-        raise Refusal(_exists(path))
+        refuse_folder(path.parent)
+    if os.path.lexists(path) and not (overwrite and _is_capture(path)):
+        raise Refusal(_exists(path, overwrite=overwrite))
+
+
+def _is_capture(path: Path) -> bool:
+    """Whether there is a capture: nothing else is ever replaced, such as the prompts or the target's weights."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            size_bytes = os.fstat(file.fileno()).st_size
+            header = parse_header(lambda start, end: os.pread(file.fileno(), end - start, start), size_bytes, str(path))
+    except (OSError, Refusal):
+        return False
+    return DESCRIPTION in header.metadata
 
 
 def describe(capture: Capture) -> dict[str, object]:
@@ -139,10 +153,12 @@ def _beside(path: Path, *, overwrite: bool) -> Iterator[int]:
             staged.unlink(missing_ok=True)
 
 
-def _exists(path: Path) -> Finding:
+def _exists(path: Path, *, overwrite: bool) -> Finding:
     return Finding(
         "capture-exists",
-        f"{path} exists",
+        f"{path} exists, and is no capture" if overwrite else f"{path} exists",
         place=str(path),
-        hint="give another name, or --overwrite to replace it",
+        hint="give another name: --overwrite replaces captures only"
+        if overwrite
+        else "give another name, or --overwrite to replace it",
     )

@@ -119,7 +119,7 @@ def tables(judged: Judged) -> tuple[Table, ...]:
 def charts(sides: tuple[Judged, ...]) -> Iterator[Chart]:
     """The same for people who would rather look: every drafter beside the others."""
     positions = [
-        _series(label, {str(step): estimate for step, estimate in enumerate(estimates, 1)})
+        _series(label, dict(enumerate(estimates, 1)))
         for side in sides
         for label, estimates in (
             (f"{side.prefix}accepted", side.total.rates),
@@ -138,16 +138,15 @@ def charts(sides: tuple[Judged, ...]) -> Iterator[Chart]:
         )  # fmt: skip
 
 
-def _series(name: str, points: Mapping[str, Estimate | None]) -> Series:
+def _series(name: str, points: Mapping[str, Estimate | None] | Mapping[int, Estimate | None]) -> Series:
     """One line or set of bars; intervals only where every point has one."""
     known = {x: estimate for x, estimate in points.items() if estimate is not None}
     lows = [e.low for e in known.values() if e.low is not None]
     highs = [e.high for e in known.values() if e.high is not None]
     sure = len(lows) == len(highs) == len(known)
-    numbers = tuple(int(x) if x.isdigit() else x for x in known)
     return Series(
         name,
-        numbers,
+        tuple(known),
         tuple(estimate.value for estimate in known.values()),
         tuple(lows) if sure else (),
         tuple(highs) if sure else (),

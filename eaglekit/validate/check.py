@@ -6,11 +6,13 @@ Importing this does not import torch: the stages that compute do, when they are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from eaglekit.checkpoint import Checkpoint
 from eaglekit.drafter import Drafter
 from eaglekit.plan.diff import read_on_its_own
-from eaglekit.report import Finding, Report
+from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import shortened
 from eaglekit.validate import computing
 from eaglekit.validate.baseline import Beside, compare
@@ -61,7 +63,7 @@ def _structure(task: Task, found: Found) -> Judged:
     found.findings += drafter.report.findings
     baseline, beside = None, None
     if task.baseline is not None:
-        baseline = examine(task.baseline, task.given, task.target, keep_embedding=task.keep_embedding)
+        baseline = _baseline(task, task.baseline)
         reading = read_on_its_own(task.baseline, task.given)
         found.findings += [replace(finding, place=f"baseline: {finding.place}") for finding in baseline.report.errors]
         if drafter.clean and baseline.clean:
@@ -72,6 +74,19 @@ def _structure(task: Task, found: Found) -> Judged:
     about = "files, config, maps" + (", and the target's" if task.target is not None else "; no target was given")
     found.stages.ended(STRUCTURE, about, len(found.errors))
     return Judged(drafter, baseline, beside)
+
+
+def _baseline(task: Task, checkpoint: Checkpoint) -> Structure:
+    """The baseline as it says itself, and with what the options say where that leaves it unclear.
+
+    They are about the drafter: put on its baseline as well, they could make two drafters look like one.
+    """
+    silent = replace(task.given, aux_layers=None, aux_convention=None, facts={}, dialect=None, drops=())
+    with suppress(Refusal):
+        alone = examine(checkpoint, silent, task.target, keep_embedding=task.keep_embedding)
+        if alone.clean:
+            return alone
+    return examine(checkpoint, task.given, task.target, keep_embedding=task.keep_embedding)
 
 
 def _stages(task: Task, judged: Judged, found: Found, missing: Sequence[str]) -> None:

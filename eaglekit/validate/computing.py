@@ -64,8 +64,8 @@ def numbers_and_behaviour(
     elif material.capture is None:
         found.stages.left_out(NOTHING_TO_MEASURE_ON, CAPTURE, BEHAVIOUR)
     else:
-        _behaviour(task, sides, material, material.capture, found)
-        _probe(task, sides[0], readings, material.capture, found)
+        if _behaviour(task, sides, material, material.capture, found):
+            _probe(task, sides[0], readings, material.capture, found)
 
 
 def doubtful_layers(task: Task, drafter: Drafter, readings: Sequence[Reading], found: Found) -> None:
@@ -123,7 +123,7 @@ def _numbers(task: Task, sides: Sequence[Side], material: Material, beside: Besi
     found.findings += broken(sides, inputs, material.capture, steps)
     if len(found.errors) == before and len(sides) > 1 and comparable(sides):
         outcome = parity(sides[1].loaded, sides[0].loaded, inputs, steps)
-        if outcome is not None:
+        if outcome is not None and outcome.rows:
             rows = f"{outcome.rows} rows of logits; largest at {outcome.place}" if outcome.place else "every row equal"
             about = "measured: both on the same inputs, each step fed with the baseline's drafts"
             equal = f"{outcome.equal_rows} of {outcome.rows} rows bit for bit, largest difference {outcome.largest:.3g}"
@@ -163,13 +163,17 @@ def _no_parity(outcome: Parity) -> Finding:
     )
 
 
-def _behaviour(task: Task, sides: Sequence[Side], material: Material, capture: Capture, found: Found) -> None:
-    """The third stage."""
+def _behaviour(task: Task, sides: Sequence[Side], material: Material, capture: Capture, found: Found) -> bool:
+    """The third stage; whether there are figures."""
     from eaglekit.validate.measuring import behave
 
     before = len(found.errors)
     seen = behave(sides, capture, material, task)
-    found.findings += [finding for behaviour in seen.values() for finding in behaviour.findings]
+    broken = [finding for behaviour in seen.values() for finding in behaviour.findings]
+    if broken:
+        found.findings += broken
+        found.stages.failed(BEHAVIOUR, "not every number is finite, and figures over the others would mean nothing")
+        return False
     judged = tuple(Judged(name, summarise(b.counts), by_category(b.counts)) for name, b in seen.items())
     total = judged[0].total
     found.findings += acceptance_findings(total)
@@ -185,6 +189,7 @@ def _behaviour(task: Task, sides: Sequence[Side], material: Material, capture: C
     errors = len(found.errors) - before
     about = f"{total.measured} of {total.texts} texts, {total.rounds:,} served rounds, {total.slots:,} slots"
     found.stages.ended(BEHAVIOUR, about, errors)
+    return True
 
 
 def _gap(drafter: Behaviour, baseline: Behaviour, slots: int) -> Sequence[Measurement]:

@@ -41,6 +41,8 @@ def compare_head(checkpoint: Checkpoint, own: Tensor, spec: Spec, target: Target
     if own.strides is not None or {own.dtype, theirs.dtype} - FLOATS:
         return Likeness("not compared", "it does not lie as plain rows")
     ids = spec.target_ids if spec.target_ids is not None else tuple(range(own.shape[0]))
+    if not 0 <= min(ids) <= max(ids) < theirs.shape[0]:
+        return Likeness("not compared", "the map names tokens that the target does not have")
     rows = range(0, own.shape[0], max(1, own.shape[0] // SAMPLED_ROWS))
     mine = [_row(checkpoint.source, own, row) for row in rows]
     cosines = _cosines(mine, own, target, theirs, [ids[row] for row in rows])

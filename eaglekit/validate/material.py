@@ -26,6 +26,7 @@ from eaglekit.target.model import TargetModel, open_model
 from eaglekit.target.settings import DTYPES, Settings
 from eaglekit.target.streaming import run
 from eaglekit.target.texts import Text
+from eaglekit.validate.belonging import belonging
 from eaglekit.validate.binding import file_digest, texts_digest
 from eaglekit.validate.sampling import TargetLogits
 from eaglekit.validate.task import Task
@@ -81,7 +82,10 @@ def gather(task: Task, specs: Sequence[Spec], boundaries: Sequence[int]) -> Mate
     tables = _tables(task.target, {*wanted, *([Part.HEAD] if head else [])}, settings)
     shared = {part: table for part, table in tables.items() if part in wanted}
     logits = _logits(tables[Part.HEAD]) if material.capture is not None and Part.HEAD in tables else None
-    return replace(material, shared=shared, target_logits=logits)
+    findings = material.findings
+    if task.capture is not None and material.capture is not None and logits is not None:
+        findings += belonging(material.capture, task.target, logits)
+    return replace(material, shared=shared, target_logits=logits, findings=findings)
 
 
 def arithmetic(settings: Settings) -> dict[str, str]:
@@ -143,7 +147,8 @@ def _refuse_misfits(capture: Capture, specs: Sequence[Spec]) -> None:
     findings = []
     for spec in specs:
         sizes = [("vocabulary", spec.vocab_size, capture.vocab_size),
-                 ("hidden size", spec.target_hidden_size, capture.hidden_size)]  # fmt: skip
+                 ("hidden size", spec.target_hidden_size, capture.hidden_size),
+                 ("number of blocks", spec.target_layers or capture.num_layers, capture.num_layers)]  # fmt: skip
         findings += [
             Finding(
                 "capture-misfit",

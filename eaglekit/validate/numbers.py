@@ -34,7 +34,7 @@ class Input:
     identity: str
     tokens: Int[Tensor, " n"]
     states: Mapping[tuple[int, ...], Float[Tensor, "n AG"]]
-    """Boundary indices -> the states at them; an empty tuple for a drafter that reads the final state."""
+    """What a drafter reads (`reads`) -> its states."""
 
 
 def stand_in_parts(spec: Spec) -> dict[Part, Tensor]:
@@ -50,10 +50,10 @@ def stand_in_parts(spec: Spec) -> dict[Part, Tensor]:
 def probe_inputs(drafters: Sequence[ReferenceDrafter]) -> list[Input]:
     """Made-up inputs, the same every time: tokens spread over the vocabulary and normal states of size one."""
     generator = torch.Generator().manual_seed(PROBE_SEED)
-    spec = drafters[0].spec
-    tokens = torch.randint(0, spec.vocab_size, (PROBE_TOKENS,), generator=generator)
+    vocab_size = min(drafter.spec.vocab_size for drafter in drafters)
+    tokens = torch.randint(0, vocab_size, (PROBE_TOKENS,), generator=generator)
     states = torch.randn(PROBE_TOKENS, max(map(width, drafters)), generator=generator)
-    return [Input("probe", tokens, {layers(d): states[:, : width(d)] for d in drafters})]
+    return [Input("probe", tokens, {reads(d): states[:, : width(d)] for d in drafters})]
 
 
 def captured_inputs(capture: Capture, drafters: Sequence[ReferenceDrafter]) -> list[Input]:
@@ -62,7 +62,7 @@ def captured_inputs(capture: Capture, drafters: Sequence[ReferenceDrafter]) -> l
         Input(
             text.text.identity,
             torch.tensor(text.text.tokens[:CAPTURED_TOKENS]),
-            {layers(d): states_of(d, capture, text)[:CAPTURED_TOKENS] for d in drafters},
+            {reads(d): states_of(d, capture, text)[:CAPTURED_TOKENS] for d in drafters},
         )
         for text in capture.texts[:CAPTURED_TEXTS]
     ]
@@ -127,7 +127,7 @@ def broken_outputs(drafter: ReferenceDrafter, inputs: Sequence[Input], steps: in
     findings = []
     with torch.inference_mode():
         for given in inputs:
-            for step in draft_everywhere(drafter, given.tokens, given.states[layers(drafter)], steps=steps):
+            for step in draft_everywhere(drafter, given.tokens, given.states[reads(drafter)], steps=steps):
                 found = not_finite(step, given.identity)
                 if found is None and not bool(logits(drafter, step.normed[-1:]).isfinite().all()):
                     found = _logits_not_finite(step.depth, given.identity)
@@ -181,9 +181,9 @@ def parity(first: ReferenceDrafter, second: ReferenceDrafter, inputs: Sequence[I
     with torch.inference_mode():
         for given in inputs:
             states = given.states
-            mine = list(draft_everywhere(first, given.tokens, states[layers(first)], steps=steps))
+            mine = list(draft_everywhere(first, given.tokens, states[reads(first)], steps=steps))
             fed = [step.tokens for step in mine]
-            theirs = draft_everywhere(second, given.tokens, states[layers(second)], steps=steps, forced=fed)
+            theirs = draft_everywhere(second, given.tokens, states[reads(second)], steps=steps, forced=fed)
             for a, b in zip(mine, theirs, strict=True):
                 total = _compared(total, a, b, heads, given.identity)
     return total
@@ -219,6 +219,6 @@ def _common_rows(first: ReferenceDrafter, second: ReferenceDrafter) -> tuple[Ten
     return first.weight(Part.HEAD)[mine], second.weight(Part.HEAD)[theirs.to(second.device)]
 
 
-def layers(drafter: ReferenceDrafter) -> tuple[int, ...]:
-    """The boundaries that a drafter reads; none when it reads the target's final state."""
-    return () if drafter.spec.fusion is Fusion.FINAL_STATE else drafter.spec.aux_layers
+def reads(drafter: ReferenceDrafter) -> tuple[int, ...]:
+    """How many numbers per position a drafter reads, and at which boundaries; none of these for the final state."""
+    return (width(drafter), *(() if drafter.spec.fusion is Fusion.FINAL_STATE else drafter.spec.aux_layers))

@@ -4,6 +4,7 @@ n tokens of a text, T = n - 1 slots, H hidden, AG the drafter's captured states 
 """
 
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
 from jaxtyping import Float
@@ -72,6 +73,7 @@ def observe(drafter: ReferenceDrafter, text: CapturedText, states: Float[Tensor,
         drafts = torch.stack(drafted).numpy()
         known = tokens.numpy()
         shared = _overlap(drafter, text, wanted, normed, torch.from_numpy(accepted_lengths(drafts, known)))
+    broken = broken or _logits_not_finite(shared, text.text.identity)
     agreeing, response = agreement(text.argmax.cpu().numpy(), known, prompt_length)
     counted = tally(drafts, known, prompt_length)
     count = TextCount(
@@ -94,6 +96,20 @@ def not_finite(step: DraftStep, identity: str) -> Finding | None:
         got=f"first at slot {slot}",
         expected="finite states",
         hint="--dtype float32 tells whether it is the range of the arithmetic or the weights",
+    )
+
+
+def _logits_not_finite(shared: Overlap | None, identity: str) -> Finding | None:
+    """The finding for a text over which probabilities are NaN: some logits of target or drafter were not finite."""
+    if shared is None or all(map(isfinite, (*shared.shared, *shared.taken))):
+        return None
+    return Finding(
+        "states-not-finite",
+        f"the target's logits, or the drafter's, are NaN or infinite on text {identity}",
+        place=f"text {identity}",
+        got="probabilities that are NaN",
+        expected="finite logits",
+        hint="the target's head, or its final states, overflow: capture it again with --dtype float32",
     )
 
 

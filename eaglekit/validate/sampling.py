@@ -50,7 +50,8 @@ def overlap(
     ids = target_ids(drafter)
     wanted = torch.zeros(slots + 1, dtype=torch.bool, device=drafter.device)
     for step, at in enumerate(reached, 1):
-        wanted[step : slots + 1] |= at[: slots + 1 - step]
+        # A draft of a later step than there are slots has no token to stand for.
+        wanted[step : slots + 1] |= at[: max(0, slots + 1 - step)]
     for positions in _chunks(wanted.nonzero().squeeze(-1), drafter.spec.vocab_size):
         p = (target_logits(final[positions.to(final.device)]).float() / temperature).softmax(-1).to(drafter.device)
         for step in range(steps):

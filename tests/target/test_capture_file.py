@@ -101,6 +101,14 @@ def test_a_file_that_exists_is_left_alone_unless_it_may_be_replaced(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["capture"]
 
 
+def test_what_is_no_capture_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "prompts.jsonl").write_text("hours of work")
+    with pytest.raises(Refusal) as caught:
+        write_capture(made(), tmp_path / "prompts.jsonl", overwrite=True)
+    assert codes(caught.value.findings) == {"capture-exists"}
+    assert (tmp_path / "prompts.jsonl").read_text() == "hours of work"
+
+
 def test_states_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
     capture = made()
     capture.texts[1].states[0, 0, 0] = torch.nan

@@ -161,7 +161,8 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "capture-exists", ERROR, "the capture file exists",
-        "A capture may be hours of work; it is not written over by accident.",
+        "A capture may be hours of work; it is not written over by accident. With --overwrite a capture is replaced, and "
+        "nothing else: not the prompts, not the target.",
         "Give another name, or --overwrite.",
         (),
     ),

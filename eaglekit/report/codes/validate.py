@@ -87,6 +87,12 @@ CODES: tuple[Code, ...] = (
         "Capture the drafter's own target.",
     ),
     Code(
+        "capture-target-differs", WARNING, "the capture is of other files than the target that is given",
+        "States, final states and argmax come from the capture; a shared embedding or head, and the sampled figures, come "
+        "from --target. Another export of the same model is fine for that, another training step of it is not.",
+        "Give the target that was captured, unless the two are known to share embedding and head.",
+    ),
+    Code(
         "acceptance-none", ERROR, "hardly a draft is accepted",
         "An acceptance length near 1.00 means that the target makes every token itself, and drafting only costs time. A "
         "trained drafter is never that bad on its own target. The usual causes, most frequent first: the layers are one "
