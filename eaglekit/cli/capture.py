@@ -48,11 +48,11 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
     require_extras("capture")
     # Tensors in cycles would stay until the end of a run that takes hours.
     gc.enable()
-    from eaglekit.cli.target_files import local_target, memory_limit
+    from eaglekit.cli.target_files import memory_limit
 
     limit = memory_limit(wishes["memory_limit"])
-    from eaglekit.target.capture_file import refuse_taken, write_capture
-    from eaglekit.target.capturing import capture, prepare, report
+    from eaglekit.target.capture_file import refuse_taken
+    from eaglekit.target.faults import within_memory
     from eaglekit.target.settings import DTYPES, Settings
 
     if output is not None and not dry_run:
@@ -65,10 +65,22 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
         memory_limit_bytes=limit,
     )
     settings.torch_device()
+    with within_memory():
+        _run(target, wishes, settings, None if dry_run else output, overwrite=overwrite, as_json=as_json)
+
+
+def _run(
+    target: str, wishes: dict[str, Any], settings: Any, output: Path | None, *, overwrite: bool, as_json: bool
+) -> None:
+    """Everything opened, and the capture made and written; without an output only told what it would take."""
+    from eaglekit.cli.target_files import local_target
+    from eaglekit.target.capture_file import write_capture
+    from eaglekit.target.capturing import capture, prepare, report
+
     source = local_target(target, quiet=as_json)
     layers = _layers(source, wishes)
     ready = prepare(source, wishes["prompts"], layers, settings, new_tokens=wishes["generate"], limit=wishes["limit"])
-    if dry_run or output is None:
+    if output is None:
         print_report(report(ready), as_json=as_json)
         return
     start = perf_counter()

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from eaglekit.report import Finding
 from eaglekit.target.texts import Text
 
 
@@ -41,6 +42,8 @@ class Capture:
     target: Mapping[str, str]
     """What it was captured from: label, content digest, arithmetic (activations), dtype, device kind, versions."""
     texts: Sequence[CapturedText]
+    findings: tuple[Finding, ...] = ()
+    """What is doubtful about the target's weights, as far as it was seen while they were read; not kept in files."""
 
     def states_for(self, text: CapturedText, boundaries: Sequence[int]) -> Float[Tensor, "n _"]:
         """The states at `boundaries`, one beside the other in that order: [n, A*G].

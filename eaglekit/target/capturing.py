@@ -91,7 +91,7 @@ def report(ready: Ready, made: Capture | None = None, *, seconds: float = 0.0, s
         command="capture",
         subject=model.source.label,
         facts=tuple(_facts(ready)),
-        findings=ready.prompts.findings,
+        findings=(*ready.prompts.findings, *(made.findings if made is not None else ())),
         tables=(Table("left-behind", "tensors left behind", ("why", "tensors"), tuple(sorted(left.items()))),),
         measurements=(
             Measurement("bytes to read", model.size_bytes, "bytes", "blocks and head; experts without tokens are not"),

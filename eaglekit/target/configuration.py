@@ -1,6 +1,6 @@
 """From a target's config.json to the config class of transformers, without running anything the folder brings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from huggingface_hub.errors import StrictDataclassError
@@ -33,6 +33,9 @@ IGNORED = (
 )
 """Keys that say how somebody stored or ran the model: code, kernels and dtypes are chosen here, not by the folder."""
 
+ONLY: Mapping[str, Mapping[str, str]] = {"deepseek_v3": {"scoring_func": "sigmoid", "topk_method": "noaux_tc"}}
+"""Keys that a class of transformers does not read -> the one value that its code stands for."""
+
 BUILDING = (
     StrictDataclassError,
     TypeError,
@@ -47,6 +50,11 @@ BUILDING = (
 
 LARGEST = 1 << 31
 """Above every size a model has; a larger one would only be an allocation that fails later."""
+
+COUNTED = ("layer", "layers", "experts", "labels")
+"""Words of keys that count parts: config classes make lists of so many entries, whatever the weights hold."""
+MOST_COUNTED = 10_000
+"""Above every such count: a hundred times the blocks of the deepest model."""
 
 
 def text_config(config: Mapping[str, Any], label: str) -> Mapping[str, Any]:
@@ -75,19 +83,36 @@ def transformers_config(text: Mapping[str, Any], label: str) -> PretrainedConfig
     """
     stated = text.get("model_type")
     name = SAME_AS.get(stated, stated) if isinstance(stated, str) else None
+    other = [key for key, only in ONLY.get(str(name), {}).items() if text.get(key, only) not in (only, None)]
+    if other:
+        raise Refusal(*(config_refused(label, f"transformers knows no other {key}", text[key]) for key in other))
     if name is None or name not in CONFIG_MAPPING or name not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise Refusal(_unknown_family(stated, label))
-    large = [key for key, value in text.items() if type(value) is int and abs(value) > LARGEST]
-    if large:
-        raise Refusal(
-            *(config_refused(label, f"{key} is {text[key]}, larger than any model's", text[key]) for key in large)
-        )
     values = {key: value for key, value in text.items() if key not in IGNORED and not key.startswith("_")}
     try:
         made: PretrainedConfig = CONFIG_MAPPING[name].from_dict(values)
     except BUILDING as error:
         raise Refusal(config_refused(label, f"transformers refuses it ({type(error).__name__})", error)) from error
     return made
+
+
+def refuse_large(config: Mapping[str, Any], label: str) -> None:
+    """Raise `Refusal` for numbers larger than any model's, in whatever part of a config: nothing is built of them."""
+    large = list(_large(config))
+    if large:
+        raise Refusal(
+            *(config_refused(label, f"{key} is {value}, larger than any model's", value) for key, value in large)
+        )
+
+
+def _large(config: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, int]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _large(value, f"{inside}{key}.")
+        elif type(value) is int:
+            counts = not set(COUNTED).isdisjoint(key.split("_"))
+            if abs(value) > (MOST_COUNTED if counts else LARGEST):
+                yield f"{inside}{key}", value
 
 
 def _unknown_family(stated: object, label: str) -> Finding:

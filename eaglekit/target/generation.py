@@ -15,7 +15,8 @@ from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object
 from eaglekit.report import Finding, Refusal
 from eaglekit.target.activations import expert_rounding, refuse_unrounded, rounded_inputs
 from eaglekit.target.experts import Experts, Loaded, Rounding, compute
-from eaglekit.target.loading import filled, load
+from eaglekit.target.faults import within_config
+from eaglekit.target.loading import filled, load, prove
 from eaglekit.target.memory import available_bytes, whole_bytes
 from eaglekit.target.model import TargetModel
 from eaglekit.target.reading import ReadBytes, Reader
@@ -56,7 +57,8 @@ def generate(
     with torch.no_grad(), resident(model, settings):
         for text in asked:
             ids = torch.tensor([text.tokens], device=device)
-            made = model.skeleton.model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=wishes)
+            with within_config(model.source.label):
+                made = model.skeleton.model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=wishes)
             texts.append(Text(text.identity, text.category, tuple(made[0].tolist()), text.prompt_length))
             told(1)
     return texts
@@ -95,6 +97,7 @@ def resident(model: TargetModel, settings: Settings, progress: ReadBytes | None 
         head = embedding if tied else load(model.head_source, reader, dtype, device)
         stack.enter_context(_weight(skeleton.model.get_input_embeddings(), embedding))
         stack.enter_context(_weight(skeleton.model.get_output_embeddings(), head))
+        prove(reader)
         yield
 
 

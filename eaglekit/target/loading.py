@@ -12,8 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from eaglekit.checkpoint import Tensor as Stored
+from eaglekit.report import Finding, Refusal
 from eaglekit.target.formats.dequantise import DTYPES, dequantise, typed
 from eaglekit.target.formats.recognise import LinearFormat
+from eaglekit.target.formats.table import Elements
+from eaglekit.target.gathering import gathered
 from eaglekit.target.reading import Reader
 from eaglekit.target.weights import ModuleWeights
 
@@ -22,11 +26,49 @@ def load(source: LinearFormat, reader: Reader, dtype: torch.dtype, device: torch
     """The weight of one module in `dtype` on `device`. Raises `Refusal` for scales that cannot be."""
     if not source.quantised:
         tensor = source.parts[source.format.weight]
-        return reader.plain(tensor, DTYPES[tensor.dtype], dtype, device)
+        return _finite(reader.plain(tensor, DTYPES[tensor.dtype], dtype, device), tensor, reader)
     pinned = device.type == "cuda"
     parts = {suffix: typed(reader.raw(tensor, pinned=pinned), tensor) for suffix, tensor in source.parts.items()}
     room = reader.room(source.shape, dtype, device)
-    return dequantise(source, parts, dtype=dtype, device=device, out=room)
+    weight = dequantise(source, parts, dtype=dtype, device=device, out=room, doubts=reader.doubts)
+    # Four bits have no NaN, and their scales were checked.
+    if source.format.elements is Elements.E2M1:
+        return weight
+    return _finite(weight, source.parts[source.format.weight], reader)
+
+
+def _finite(weight: Float[Tensor, "*shape"], stored: Stored, reader: Reader) -> Float[Tensor, "*shape"]:
+    """The weight. Raises `Refusal` when some of it is not finite; on a GPU that is left to `prove`, to wait once.
+
+    States would not always tell: the attention of torch on the CPU gives zeros for scores that are NaN.
+    """
+    if weight.numel():
+        reader.unproven.append((stored, torch.stack(torch.aminmax(weight))))
+    if weight.device.type == "cpu":
+        prove(reader)
+    return weight
+
+
+def prove(reader: Reader) -> None:
+    """Raise `Refusal` when something that was loaded is not finite. Waits for the GPU."""
+    loaded, reader.unproven = reader.unproven, []
+    if not loaded:
+        return
+    finite = torch.stack([ends.float() for _, ends in loaded]).isfinite().all(-1).tolist()
+    broken = [stored for (stored, _), good in zip(loaded, finite, strict=True) if not good]
+    if broken:
+        raise Refusal(*gathered(map(_not_finite, broken)))
+
+
+def _not_finite(stored: Stored) -> Finding:
+    return Finding(
+        "target-weight-not-finite",
+        f"{stored.name} has values that are NaN or infinite",
+        place=stored.name,
+        got=f"{stored.dtype} {list(stored.shape)}",
+        expected="finite weights",
+        hint="the file is damaged, or was cast to a dtype too narrow for it: get the target again",
+    )
 
 
 def load_rows(
@@ -41,7 +83,8 @@ def load_rows(
         data = reader.rows(tensor, rows).view(-1) if by_row else reader.raw(tensor)
         declared[suffix], tensors[suffix] = part, typed(data, part)
     some = replace(source, shape=(len(rows), *source.shape[1:]), parts=declared)
-    return dequantise(some, tensors, dtype=dtype, device=device)
+    found = dequantise(some, tensors, dtype=dtype, device=device)
+    return _finite(found, source.parts[source.format.weight], reader)
 
 
 @contextmanager

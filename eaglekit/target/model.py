@@ -18,11 +18,12 @@ from eaglekit.checkpoint.lookup import Library, open_library
 from eaglekit.checkpoint.model import digest_of
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.json_text import compact
-from eaglekit.target.configuration import text_config, transformers_config
+from eaglekit.target.configuration import refuse_large, text_config, transformers_config
 from eaglekit.target.experts import Experts
 from eaglekit.target.formats.recognise import LinearFormat, by_module, is_dropped
 from eaglekit.target.formats.table import Group
-from eaglekit.target.loading import load
+from eaglekit.target.gathering import gathered
+from eaglekit.target.loading import load, prove
 from eaglekit.target.names import sort_names
 from eaglekit.target.reading import Reader
 from eaglekit.target.skeleton import Skeleton, build
@@ -106,13 +107,19 @@ class TargetModel:
 
     def embedding(self, device: torch.device | str, dtype: torch.dtype) -> Float[torch.Tensor, "V G"]:
         """The whole embedding table, for a drafter that shares it."""
-        with Reader(self.source) as reader:
-            return load(self.embedding_source, reader, dtype, torch.device(device))
+        return self._whole(self.embedding_source, device, dtype)
 
     def head(self, device: torch.device | str, dtype: torch.dtype) -> Float[torch.Tensor, "V G"]:
         """The whole head, for a drafter that shares it; the embedding where they are tied."""
+        return self._whole(self.head_source, device, dtype)
+
+    def _whole(
+        self, source: LinearFormat, device: torch.device | str, dtype: torch.dtype
+    ) -> Float[torch.Tensor, "V G"]:
         with Reader(self.source) as reader:
-            return load(self.head_source, reader, dtype, torch.device(device))
+            table = load(source, reader, dtype, torch.device(device))
+            prove(reader)
+        return table
 
 
 def open_model(source: Source) -> TargetModel:
@@ -121,6 +128,7 @@ def open_model(source: Source) -> TargetModel:
     if not library.names:
         open_source(source)  # says what is wrong with the files, where something is
         raise Refusal(_no_safetensors(source.label))
+    refuse_large(library.config, source.label)
     text = text_config(library.config, source.label)
     config = transformers_config(text, source.label)
     names = sort_names(library.names, str(text["model_type"]), config.num_hidden_layers)
@@ -143,7 +151,7 @@ def open_model(source: Source) -> TargetModel:
     outside = {name: library.tensor(on_disk) for name, on_disk in names.outside.items()}
     norm, embedding, head = _bind_outside(skeleton, outside, left, findings)
     if findings or norm is None or embedding is None or head is None:
-        raise Refusal(*findings)
+        raise Refusal(*gathered(findings))
     if config.tie_word_embeddings:
         _refuse_other_head(source, embedding, head)
     _place_experts(skeleton)

@@ -47,6 +47,10 @@ class Reader:
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self.ahead = ReadAhead(self.descriptor)
+        self.unproven: list[tuple[Tensor, torch.Tensor]] = []
+        """What was loaded, with its least and greatest value, until somebody looks whether these are finite."""
+        self.doubts: list[Finding] = []
+        """Warnings about what was read."""
         self.spare: dict[tuple[tuple[int, ...], torch.dtype], list[torch.Tensor]] = {}
         """Memory of weights that are done with, for others of the same shape: new memory costs page faults."""
 

@@ -19,6 +19,8 @@ from eaglekit.target.configuration import BUILDING, config_refused
 
 FREQUENCIES_LIMIT = 1 << 20
 """More rotary frequencies than any head has channels."""
+WIDEST = 1 << 20
+"""Above every hidden size: two states of that many channels are really made, to see what happens to them."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Recorder(nn.Module):
 
 def build(config: PretrainedConfig, label: str) -> Skeleton:
     """The skeleton for a config. Raises `Refusal` when its function is more than blocks between embedding and head."""
+    if config.hidden_size > WIDEST:
+        raise Refusal(config_refused(label, f"hidden_size is {config.hidden_size:,}", config.hidden_size))
     try:
         # In bfloat16: what is float32 all the same is meant to stay so.
         with torch.device("meta"):

@@ -18,8 +18,10 @@ from eaglekit.checkpoint import Tensor as Declared
 from eaglekit.target.activations import expert_rounding, refuse_unrounded, rounded_inputs
 from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.experts import Chosen, Experts, Loaded, Memory, compute, hit_experts
+from eaglekit.target.faults import within_config
 from eaglekit.target.formats.fake_quantise import Order
-from eaglekit.target.loading import filled, load, load_rows
+from eaglekit.target.gathering import gathered
+from eaglekit.target.loading import filled, load, load_rows, prove
 from eaglekit.target.memory import plan_memory, return_freed_memory
 from eaglekit.target.model import TargetModel
 from eaglekit.target.reading import ReadBytes, Reader
@@ -88,10 +90,13 @@ def run(
         for number, block in enumerate(model.blocks):
             _note(running, columns.get(number))
             _run_block(now, number, block, running)
+            prove(reader)
             told(block.size_bytes + block.experts_bytes)
         _note(running, columns.get(model.num_layers))
         _finish(now, running)
         argmax = _argmax(now, [state.hidden[0] for state in running])
+        prove(reader)
+        doubts = gathered(reader.doubts)
         told(model.head_source.size_bytes)
     captured = [
         CapturedText(state.text, state.captured, state.hidden[0].cpu(), best)
@@ -104,6 +109,7 @@ def run(
         vocab_size=model.vocab_size,
         target=describe(model, settings),
         texts=tuple(captured),
+        findings=tuple(doubts),
     )
 
 
@@ -159,14 +165,15 @@ def _run_block(now: _Pass, number: int, weights: ModuleWeights, running: Sequenc
     ):
         if not weights.experts:
             for state in running:
-                _step(block, number, state)
+                _step(now, block, number, state)
         else:
             _run_experts_block(now, block, number, weights, running, ahead)
 
 
-def _step(block: nn.Module, number: int, state: _Running) -> None:
+def _step(now: _Pass, block: nn.Module, number: int, state: _Running) -> None:
     others, named = state.calls[number]
-    state.hidden = block(state.hidden, *others, **named)
+    with within_config(now.model.source.label):
+        state.hidden = block(state.hidden, *others, **named)
 
 
 def _run_experts_block(
@@ -183,7 +190,7 @@ def _run_experts_block(
     memory = Memory(block, weights.experts_path)
     for state in running:
         others, named = state.calls[number]
-        with memory.noting():
+        with memory.noting(), within_config(now.model.source.label):
             try:
                 block(state.hidden, *others, **named)
             except Chosen:
@@ -211,7 +218,7 @@ def _run_experts_block(
     del answer
     for state in running:
         with memory.repeating():
-            _step(block, number, state)
+            _step(now, block, number, state)
 
 
 def _tensors(weights: ModuleWeights) -> Iterator[Declared]:

@@ -14,11 +14,11 @@ from eaglekit.drafter import Drafter
 from eaglekit.plan.diff import read_on_its_own
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import shortened
+from eaglekit.target.faults import within_memory
 from eaglekit.validate import computing
 from eaglekit.validate.baseline import Beside, compare
 from eaglekit.validate.binding import bind_drafter, bind_target, moments, refuse_changed, settings, tool
 from eaglekit.validate.found import Found
-from eaglekit.validate.memory import within_memory
 from eaglekit.validate.probe import Reading, doubted, shifted
 from eaglekit.validate.stages import BEHAVIOUR, CAPTURE, NUMBERS, PROBE, STRUCTURE
 from eaglekit.validate.structure import Structure, examine

@@ -123,7 +123,7 @@ def _from_target(task: Task, target: Target, settings: Settings, boundaries: Seq
         "prompts": {"sha256": ready.prompts.digest, "schema": ready.prompts.schema, "generated": task.generate},
         "texts": texts_digest(texts),
     }
-    return Material(settings, capture, {}, None, origin, ready.prompts.findings)
+    return Material(settings, capture, {}, None, origin, (*ready.prompts.findings, *capture.findings))
 
 
 def _refuse_silent(texts: Sequence[Text]) -> None:

@@ -248,7 +248,11 @@ def test_a_stale_quantisation_config_decides_nothing(tmp_path: Path) -> None:
         ),
         pytest.param({"head_dim": 1 << 40}, "target-config-refused", id="a head wider than memory"),
         pytest.param({"head_dim": 1 << 24}, "target-family-unsupported", id="more rotary channels than a head has"),
-        pytest.param({"num_hidden_layers": 1_000_000}, "target-block-absent", id="a million blocks"),
+        pytest.param({"num_hidden_layers": 1_000}, "target-block-absent", id="a thousand blocks"),
+        pytest.param({"num_hidden_layers": 1_000_000}, "target-config-refused", id="a million blocks"),
+        pytest.param({"num_labels": 1_000_000_000}, "target-config-refused", id="a billion labels"),
+        pytest.param({"vision_config": {"num_experts": 1 << 30}}, "target-config-refused", id="a part in a part"),
+        pytest.param({"hidden_size": 1 << 30}, "target-config-refused", id="states larger than memory"),
         pytest.param({"vocab_size": None}, "target-unreadable", id="no vocabulary"),
     ],
 )

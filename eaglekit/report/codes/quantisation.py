@@ -61,6 +61,14 @@ CODES: tuple[Code, ...] = (
         ),
     ),
     Code(
+        "quantisation-scales-zero",
+        WARNING,
+        "All scales of a linear are zero",
+        "A zero scale makes its block zero. A whole linear of them computes nothing: its scales were never filled, or the "
+        "tensor is another one's place holder.",
+        "Look at the export's log, and export again.",
+    ),
+    Code(
         "quantisation-second-scale-suspicious",
         WARNING,
         "A second scale looks like its own reciprocal",

@@ -121,6 +121,13 @@ CODES: tuple[Code, ...] = (
         (),
     ),
     Code(
+        "target-weight-not-finite", ERROR, "weights of the target are NaN or infinite",
+        "One such weight makes states NaN, or hides: the attention of torch on the CPU gives zeros for scores that are "
+        "NaN, and everything behind it is finite and wrong.",
+        "Get the target again, and compare the checksums of its files.",
+        (),
+    ),
+    Code(
         "text-token-outside", ERROR, "a token id is not in the target's vocabulary",
         "The text was tokenised for another model. Reading a row beyond the embedding is an error on a good day, and "
         "another tensor's bytes on a bad one.",

@@ -10,6 +10,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from eaglekit.checkpoint.model import Tensor as Declared
+from eaglekit.report import Finding
 from eaglekit.report.model import refuse_if
 from eaglekit.target.formats.compiled import can_compile, decode_in_one_kernel
 from eaglekit.target.formats.elements import e4m3_values, e8m0_values, pair_table
@@ -51,6 +52,7 @@ def dequantise(
     dtype: torch.dtype = torch.bfloat16,
     device: torch.device | str = "cpu",
     out: Float[Tensor, "*shape"] | None = None,
+    doubts: list[Finding] | None = None,
 ) -> Float[Tensor, "*shape"]:
     """The weight of `linear`, (..., out, in), in `dtype` on `device`, rounded once from float32.
 
@@ -59,11 +61,14 @@ def dequantise(
     elsewhere beforehand (`check_scales`): looking at them here would wait for the GPU.
 
     With `out`, contiguous and of that shape, dtype and device, the weight is written there: on a CPU fresh memory costs
-    more than decoding into it.
+    more than decoding into it. Warnings about scales are added to `doubts`.
     """
     parts = {suffix: tensors[suffix] for suffix in linear.parts}
     if all(part.device.type == "cpu" for part in parts.values()):
-        refuse_if(check_scales(linear, parts))
+        found = check_scales(linear, parts)
+        refuse_if(found)
+        if doubts is not None:
+            doubts += found
     parts = {suffix: part.to(device) for suffix, part in parts.items()}
     if linear.format.elements is Elements.PLAIN:
         weight = parts[linear.format.weight].to(dtype)

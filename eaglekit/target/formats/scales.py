@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from eaglekit.checkpoint import Tensor as Declared
 from eaglekit.report import Finding, Refusal
 from eaglekit.target.formats.elements import e4m3_values, e8m0_values
 from eaglekit.target.formats.recognise import LinearFormat
@@ -16,6 +17,10 @@ LARGEST_E4M3 = 0x7E
 
 LARGEST_E8M0 = 254
 """2^127. The byte above it is NaN."""
+
+
+LARGEST_FACTOR = 1e35
+"""Times the largest block scale and element (448 x 6) still a float32; above it weights become infinite."""
 
 
 def check_scales(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> tuple[Finding, ...]:
@@ -76,7 +81,10 @@ def _scale_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iter
             else (LARGEST_E8M0, "E8M0 bytes up to 254")
         )
         # The largest byte alone is found fifty times as fast as all that are too large.
-        if int(scale.max()) <= largest:
+        highest = int(scale.max())
+        if highest == 0 and declared.dtype in E4M3:
+            yield _all_zero(linear, declared)
+        if highest <= largest:
             return
         bad = scale > largest
     else:
@@ -93,13 +101,25 @@ def _scale_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iter
         )
 
 
+def _all_zero(linear: LinearFormat, declared: Declared) -> Finding:
+    return Finding(
+        "quantisation-scales-zero",
+        f"every scale in {declared.name!r} is zero, and with them every weight of {linear.name}",
+        place=declared.name,
+        got="zeros",
+        expected="a scale above zero for every block that has weights",
+        hint="export the target again, unless that linear was pruned on purpose",
+    )
+
+
 def _second_findings(linear: LinearFormat, tensors: Mapping[str, Tensor]) -> Iterator[Finding]:
     row = linear.format
     if row.second is None:
         return
     declared, number = linear.parts[row.second], float(tensors[row.second].reshape(()))
     divides = row.second_use is Use.DIVIDE
-    if not 0 <= number < float("inf") or (divides and number == 0):
+    factor = (1 / number if number else float("inf")) if divides else number
+    if not 0 <= factor < LARGEST_FACTOR:
         yield Finding(
             "quantisation-scale-invalid",
             f"{declared.name!r} is {number:g}; as a second scale it makes every weight of the linear useless",
