@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
@@ -55,6 +56,14 @@ _CHECKS: Mapping[str, Callable[[Checkpoint, Clue, Sequence[str]], bool]] = {
     "metadata": lambda checkpoint, clue, strips: clue.subject in checkpoint.metadata,
     "file": lambda checkpoint, clue, strips: clue.subject in checkpoint.weight_files,
 }
+
+
+def told(clue: Clue, checkpoint: Checkpoint) -> str:
+    """What the checkpoint shows of a clue that holds: of several values that count, the one it has."""
+    if clue.kind != "value":
+        return str(clue)
+    value = at(checkpoint.config, clue.subject)
+    return str(replace(clue, values=(value[0] if isinstance(value, list) else value,)))
 
 
 def holds(clue: Clue, checkpoint: Checkpoint, *, strips: Sequence[str] = ()) -> bool:

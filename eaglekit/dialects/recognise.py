@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 
 from eaglekit.checkpoint import Checkpoint
-from eaglekit.dialects.clues import holds
+from eaglekit.dialects.clues import holds, told
 from eaglekit.dialects.dialect import Clue, Dialect
 from eaglekit.dialects.strangers import STRANGERS, Stranger
 from eaglekit.dialects.tables import DIALECTS
@@ -120,5 +120,5 @@ def _score(dialect: Dialect, checkpoint: Checkpoint) -> Recognition:
     clues = (*dialect.needs, *dialect.supports)
     seen: list[Clue] = [clue for clue in clues if holds(clue, checkpoint, strips=dialect.strips)]
     # What is absent is only a condition: it may rule a dialect out, it is no evidence worth telling.
-    told = tuple(str(clue) for clue in seen if not clue.kind.startswith("no "))
-    return Recognition(dialect, told, sum(clue.weight for clue in seen))
+    shown = tuple(told(clue, checkpoint) for clue in seen if not clue.kind.startswith("no "))
+    return Recognition(dialect, shown, sum(clue.weight for clue in seen))
