@@ -132,7 +132,7 @@ def _embedding(checkpoint: Checkpoint, drafter: Drafter, target: Target) -> list
                 f"{own.name} is a copy of the target's embedding ({size})",
                 place=own.name,
                 got="equal bytes",
-                hint="kept; --embedding drop leaves it out, engines then share the target's",
+                hint="kept; eaglekit convert --embedding drop leaves it out, engines then share the target's",
             )
         ]
     if kind == "random-looking":
@@ -143,7 +143,7 @@ def _embedding(checkpoint: Checkpoint, drafter: Drafter, target: Target) -> list
                 place=own.name,
                 got="rows without any likeness to the target's",
                 expected="a copy of the target's, or a table trained from it",
-                hint="--embedding drop shares the target's instead; --embedding keep if it was trained from scratch",
+                hint="--embedding keep if it was trained from scratch; convert --embedding drop shares the target's",
             )
         ]
     return [
