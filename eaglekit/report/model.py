@@ -115,7 +115,7 @@ class Measurement:
     high: float | None = None
     """Upper end of the 95 % interval."""
     count: int | None = None
-    """How many observations it stands on; the note says of what."""
+    """How many observations it stands on; the note begins with what they are."""
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Measurement:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -27,7 +28,8 @@ def show(
     shown = [m for m in report.measurements if measurements is None or m.name in measurements]
     if shown:
         console.print(Text("\nMeasured", style="bold"))
-        console.print(measurements_grid(shown))
+        for line in measurements_lines(shown, console.width):
+            console.print(line)
     for table in report.tables:
         if table.rows and (tables is None or table.name in tables):
             console.print(Text(f"\n{table.title}", style="bold"))
@@ -73,21 +75,38 @@ def facts_grid(report: Report) -> RenderableType:
     return table
 
 
-def measurements_grid(measurements: Sequence[Measurement]) -> RenderableType:
-    """Name, value with its 95 % interval, unit, and what it stands on, a line each."""
-    shown = RichTable.grid(padding=(0, 2))
-    shown.add_column(style="bold", overflow="fold")
-    shown.add_column(justify="right", no_wrap=True)
-    shown.add_column(no_wrap=True)
-    shown.add_column(overflow="fold")
-    shown.add_column(style="dim", overflow="fold")
-    for m in measurements:
-        interval = f"[{m.low:.3f}, {m.high:.3f}]" if m.low is not None and m.high is not None else ""
-        note = f"n = {m.count:,}; {m.note}" if m.count is not None else m.note
-        shown.add_row(
-            Text(printable(m.name)), _number(m.value), Text(interval), Text(printable(m.unit)), Text(printable(note))
-        )
-    return shown
+def measurements_lines(measurements: Sequence[Measurement], width: int) -> Iterator[RenderableType]:
+    """Name, value with its 95 % interval and unit, in columns; what it stands on behind them, or below, as fits."""
+    rows = [
+        (printable(m.name), _number(m.value), _interval(m), printable(m.unit), printable(_stands_on(m)))
+        for m in measurements
+    ]
+    names, values, intervals, units, notes = ([cell_len(row[place]) for row in rows] for place in range(5))
+    taken = max(values) + max(intervals) + max(units) + 6
+    name_width = max(8, min(max(names), width - taken))
+    beside = name_width + taken + 2 + max(notes) <= width
+    for name, value, interval, unit, note in rows:
+        line = RichTable.grid(padding=(0, 2))
+        line.add_column(style="bold", overflow="fold", width=name_width)
+        line.add_column(justify="right", no_wrap=True, width=max(values))
+        line.add_column(no_wrap=True, width=max(intervals))
+        line.add_column(overflow="fold", width=max(units) if beside else None)
+        if beside:
+            line.add_column(style="dim", overflow="fold")
+        line.add_row(Text(name), value, Text(interval), Text(unit), *([Text(note)] if beside else ()))
+        yield line
+        if note and not beside:
+            yield Padding(Text(note, style="dim"), (0, 0, 0, 4))
+
+
+def _interval(measured: Measurement) -> str:
+    if measured.low is None or measured.high is None:
+        return ""
+    return f"[{measured.low:.3f}, {measured.high:.3f}]"
+
+
+def _stands_on(measured: Measurement) -> str:
+    return measured.note if measured.count is None else f"n = {measured.count:,} {measured.note}"
 
 
 def _number(value: float) -> str:

@@ -122,8 +122,8 @@ def _measured(made: Capture, seconds: float, size_bytes: int) -> Iterator[Measur
     yield Measurement("time", seconds, "s", "reading and computing, texts generated included")
     yield Measurement("file", size_bytes, "bytes")
     if count:
-        note = "response tokens that are the target's argmax; below 1 the responses are not its own greedy ones"
-        yield Measurement("agreement", agreeing / count, "", note, count=count)
+        note = "response tokens; equal to the target's argmax; below 1 the responses are not its own greedy ones"
+        yield Measurement("agreement", agreeing / count, "share", note, count=count)
 
 
 def agreement(made: Capture) -> tuple[int, int]:

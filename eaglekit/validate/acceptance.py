@@ -48,6 +48,10 @@ class Acceptance:
     """Texts with at least one whole round."""
     rounds: int
     slots: int
+    offered: tuple[int, ...]
+    """Per draft position, the served rounds in which all earlier drafts were accepted."""
+    reached: tuple[int, ...]
+    """Per draft position, the slots whose earlier drafts all equal the text."""
     length: Estimate | None
     """Mean tokens per target step of the served sequence, bonus included."""
     length_everywhere: Estimate | None
@@ -82,6 +86,8 @@ def summarise(counts: Sequence[TextCount]) -> Acceptance:
         measured=sum(map(bool, rounds)),
         rounds=sum(rounds),
         slots=sum(slots),
+        offered=tuple(sum(count.offered[step] for count in counts) for step in range(steps)),
+        reached=tuple(map(sum, reached)),
         length=ratio([sum(count.tally.accepted) for count in counts], rounds, then=_with_bonus),
         length_everywhere=ratio(everywhere(counts), slots, then=_with_bonus),
         rates=tuple(ratio([count.tally.accepted[step] for count in counts], rounds) for step in range(steps)),

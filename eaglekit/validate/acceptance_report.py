@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eaglekit.report import Measurement, Table
@@ -51,29 +51,30 @@ def measurements(judged: Judged, temperature: float) -> Iterator[Measurement]:
     ceiling = f"{steps} draft tokens, bonus included, ceiling {steps + 1}"
     yield from measurement(
         f"{prefix}acceptance length", total.length, LENGTH, total.rounds,
-        f"greedy; served rounds of {total.measured} texts; {ceiling}",
+        f"served rounds of {total.measured} texts; greedy; {ceiling}",
     )  # fmt: skip
     yield from measurement(
         f"{prefix}acceptance length, every slot", total.length_everywhere, LENGTH, total.slots,
-        f"greedy; every slot of the responses; {ceiling}",
+        f"slots, all of the responses; greedy; {ceiling}",
     )  # fmt: skip
-    at = f"temperature {temperature:g}; every slot"
+    at = f"temperature {temperature:g}"
     yield from measurement(
         f"{prefix}acceptance length, sampled", total.sampled_length, LENGTH, total.slots,
-        f"drafts sampled from the drafter; {at}; {ceiling}",
+        f"slots; drafts sampled from the drafter; {at}; {ceiling}",
     )  # fmt: skip
     yield from measurement(
         f"{prefix}acceptance length, sampled, best drafts", total.taken_length, LENGTH, total.slots,
-        f"the drafter's best token offered to a sampling target; {at}; {ceiling}",
+        f"slots; the drafter's best token offered to a sampling target; {at}; {ceiling}",
     )  # fmt: skip
     rows = (
-        ("acceptance rate", total.rates, "served rounds; all earlier drafts accepted too"),
-        ("acceptance rate, conditional", total.conditional, "served rounds whose earlier drafts were accepted"),
-        ("acceptance rate, sampled", total.sampled, f"sum of min(p, q); {at} whose earlier drafts equal the text"),
-    )
-    for name, estimates, note in rows:
-        for step, estimate in enumerate(estimates, 1):
-            count = total.slots if "sampled" in name else total.rounds
+        ("acceptance rate", total.rates, (total.rounds,) * steps, "served rounds; all earlier drafts accepted too"),
+        ("acceptance rate, conditional", total.conditional, total.offered,
+         "served rounds whose earlier drafts were accepted"),
+        ("acceptance rate, sampled", total.sampled, total.reached,
+         f"slots whose earlier drafts equal the text; sum of min(p, q); {at}"),
+    )  # fmt: skip
+    for name, estimates, counts, note in rows:
+        for step, (estimate, count) in enumerate(zip(estimates, counts, strict=False), 1):
             yield from measurement(f"{prefix}{name} at draft {step}", estimate, SHARE, count, note)
 
 
@@ -81,7 +82,7 @@ def agreement(total: Acceptance) -> Iterator[Measurement]:
     """How far the responses are what the target would say itself."""
     yield from measurement(
         "responses that are the target's own", total.agreement, SHARE, total.texts,
-        "response tokens equal to the target's most likely token at that place; counted over texts",
+        "texts; response tokens equal to the target's most likely token at that place",
     )  # fmt: skip
 
 
@@ -89,21 +90,25 @@ def tables(judged: Judged) -> tuple[Table, ...]:
     """Acceptance by draft position, and by category where texts have one."""
     total, prefix = judged.total, judged.prefix
     slug = prefix.replace(": ", "-")
-    sampled = total.sampled or (None,) * len(total.rates)
-    taken = total.taken or (None,) * len(total.rates)
-    position = Table(
-        f"{slug}acceptance-by-position",
-        f"{prefix}acceptance by draft position, with 95 % intervals".capitalize(),
-        ("draft", "accepted", "given the ones before", "the same, every slot", "sampled", "sampled, best drafts"),
-        tuple(
-            (step, *map(shown, row))
-            for step, row in enumerate(
-                zip(total.rates, total.conditional, total.conditional_everywhere, sampled, taken, strict=True), 1
+    positions = [
+        Table(
+            f"{slug}acceptance-by-position",
+            f"{prefix}acceptance by draft position, with 95 % intervals".capitalize(),
+            ("draft", "accepted", "given the ones before", "given those, every slot"),
+            _rows(total.rates, total.conditional, total.conditional_everywhere),
+        )
+    ]
+    if total.sampled:
+        positions.append(
+            Table(
+                f"{slug}sampled-acceptance-by-position",
+                f"{prefix}sampled acceptance by draft position, given the ones before, every slot".capitalize(),
+                ("draft", "drafts sampled", "best drafts"),
+                _rows(total.sampled, total.taken),
             )
-        ),
-    )
+        )
     if not judged.categories:
-        return (position,)
+        return tuple(positions)
     category = Table(
         f"{slug}acceptance-by-category",
         f"{prefix}acceptance length by category, with 95 % intervals".capitalize(),
@@ -113,7 +118,12 @@ def tables(judged: Judged) -> tuple[Table, ...]:
             for name, a in judged.categories.items()
         ),
     )
-    return position, category
+    return (*positions, category)
+
+
+def _rows(*columns: Sequence[Estimate | None]) -> tuple[tuple[object, ...], ...]:
+    """A row per draft position: its number, and every column's value with its interval."""
+    return tuple((step, *map(shown, row)) for step, row in enumerate(zip(*columns, strict=True), 1))
 
 
 def charts(sides: tuple[Judged, ...]) -> Iterator[Chart]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object
@@ -38,7 +39,7 @@ def compare(drafter: Read, baseline: Read, target: Target | None) -> Beside:
     tables = (
         Table(
             "baseline-roles", "What differs from the baseline, role by role",
-            ("role", "baseline", "drafter", "verdict", "detail"), tuple(differences),
+            ("role", "tensor", "verdict", "detail"), tuple(map(_beside, differences)),
         ),
         *(
             replace(table, name="baseline-meaning", title="What means something else than in the baseline",
@@ -55,6 +56,24 @@ def compare(drafter: Read, baseline: Read, target: Target | None) -> Beside:
     )
 
 
+WHOSE = {"only in the first": "only in the baseline", "only in the second": "only in the drafter"}
+"""Verdicts of a comparison of two files, for whoever typed a drafter and its baseline."""
+
+
+def _beside(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of the comparison with one name where both files have the same, or only one has any."""
+    role, first, second, verdict, detail = row
+    names = dict.fromkeys(name for name in (first, second) if name is not None)
+    return role, " -> ".join(names), WHOSE.get(verdict, verdict), detail
+
+
+def _in_words(message: str) -> str:
+    """A finding of the comparison, of drafter and baseline."""
+    for general, whose in WHOSE.items():
+        message = message.replace(general, whose)
+    return message
+
+
 def _function(ok: bool, verdicts: set[str]) -> str:
     if not ok:
         return "another one"
@@ -65,7 +84,7 @@ def _findings(found: tuple[Finding, ...], baseline: Read, *, ok: bool, claims: b
     if ok:
         return
     label = baseline.checkpoint.source.label
-    reasons = "; ".join(finding.message for finding in found[:3]) + ("; ..." if len(found) > 3 else "")
+    reasons = "; ".join(_in_words(finding.message) for finding in found[:3]) + ("; ..." if len(found) > 3 else "")
     if claims:
         yield Finding(
             "claim-broken",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eaglekit.drafter import Drafter
@@ -48,17 +49,18 @@ def numbers_and_behaviour(
         return
     from eaglekit.validate.measuring import load_side
 
-    try:
-        sides = [
-            load_side(name, structure.drafter, checkpoint, material, task)
-            for name, structure, checkpoint in chosen
-            if structure.drafter is not None
-        ]
-    except Refusal as refusal:
-        found.findings += refusal.findings
-        found.stages.failed(NUMBERS, "the drafter cannot be computed")
-        found.stages.left_out("the numbers have errors", BEHAVIOUR)
-        return
+    sides: list[Side] = []
+    for name, structure, checkpoint in chosen:
+        if structure.drafter is None:
+            continue
+        try:
+            sides.append(load_side(name, structure.drafter, checkpoint, material, task))
+        except Refusal as refusal:
+            whose = "" if name == "drafter" else f"{name}: "
+            found.findings += [replace(finding, place=f"{whose}{finding.place}") for finding in refusal.findings]
+            found.stages.failed(NUMBERS, f"the {name} cannot be computed")
+            found.stages.left_out("the numbers have errors", BEHAVIOUR)
+            return
     if not _numbers(task, sides, material, beside, found):
         found.stages.left_out("the numbers have errors", BEHAVIOUR)
     elif material.capture is None:
@@ -124,7 +126,8 @@ def _numbers(task: Task, sides: Sequence[Side], material: Material, beside: Besi
     if len(found.errors) == before and len(sides) > 1 and comparable(sides):
         outcome = parity(sides[1].loaded, sides[0].loaded, inputs, steps)
         if outcome is not None and outcome.rows:
-            rows = f"{outcome.rows} rows of logits; largest at {outcome.place}" if outcome.place else "every row equal"
+            where = f"largest difference at {outcome.place}" if outcome.place else "every row equal"
+            rows = f"rows of logits, one for every slot and draft step; {where}"
             about = "measured: both on the same inputs, each step fed with the baseline's drafts"
             equal = f"{outcome.equal_rows} of {outcome.rows} rows bit for bit, largest difference {outcome.largest:.3g}"
             found.facts.append(Fact("logits beside the baseline", equal, about))
@@ -199,7 +202,9 @@ def _gap(drafter: Behaviour, baseline: Behaviour, slots: int) -> Sequence[Measur
     )
     name = "acceptance length, every slot, less the baseline's"
     gap = difference(first, second)
-    return list(measurement(name, gap, acceptance_report.LENGTH, slots, "paired: the same texts in every resample"))
+    return list(
+        measurement(name, gap, acceptance_report.LENGTH, slots, "slots; paired: the same texts in every resample")
+    )
 
 
 def _drift(seen: Mapping[str, Behaviour], found: Found) -> None:

@@ -44,13 +44,18 @@ def measurements(sides: Sides) -> Iterator[Measurement]:
     for name, depths in sides.items():
         for depth in dict.fromkeys((*depths[:1], *depths[-1:])):
             rows = (
-                ("state size", depth.residual, RMS, "residual stream before the final norm"),
-                ("attention on the first token", depth.sink, "share", "mean over heads and layers"),
-                ("attention on own drafts", depth.own, "share", "mean over heads and layers; own slot included"),
+                ("state size", depth.residual, RMS, "texts; residual stream before the final norm"),
+                ("attention on the first token", depth.sink, "share", "texts; mean over heads, layers and slots"),
+                (
+                    "attention on own drafts",
+                    depth.own,
+                    "share",
+                    "texts; mean over heads, layers and slots; own slot included",
+                ),
             )
             for label, estimate, unit, note in rows:
                 named = f"{_named(name, label)} at depth {depth.depth}"
-                yield from measurement(named, estimate, unit, estimate.count, f"{note}; counted over texts")
+                yield from measurement(named, estimate, unit, estimate.count, note)
 
 
 def tables(sides: Sides) -> Iterator[Table]:
@@ -62,7 +67,16 @@ def tables(sides: Sides) -> Iterator[Table]:
         yield Table(
             _named(name, "drift-by-depth").replace(": ", "-"),
             _named(name, "drift by draft depth").capitalize(),
-            ("depth", "state in", "of depth 1", "residual out", "of depth 1", "first token", "context", "own drafts"),
+            (
+                "depth",
+                "state in",
+                "in over depth 1",
+                "residual out",
+                "out over depth 1",
+                "first token",
+                "context",
+                "own drafts",
+            ),
             tuple(
                 (
                     depth.depth,

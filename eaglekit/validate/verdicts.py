@@ -14,6 +14,10 @@ GREEDY_SHARE = 0.9
 is another text than the target's own."""
 
 
+FEW_TEXTS = 20
+"""With fewer, resampling whole texts makes intervals that are too narrow."""
+
+
 def acceptance_findings(total: Acceptance) -> Iterator[Finding]:
     """Errors of a drafter that is hardly ever right or could not be measured, warnings about the texts."""
     if total.length is None:
@@ -35,6 +39,18 @@ def acceptance_findings(total: Acceptance) -> Iterator[Finding]:
             expected=f"above {NEAR_ONE:g}",
             hint="most often the layers are one block off (--probe-layers tells), then ignored or wrong flags, a wrong "
             "map or rope base, or another target",
+        )
+    if total.measured < FEW_TEXTS:
+        one = total.measured == 1
+        yield Finding(
+            "texts-few",
+            "one text is measured: there is no interval, and another text may give another figure"
+            if one
+            else f"{total.measured} texts are measured: the intervals are narrower than the truth",
+            place="texts",
+            got=str(total.measured),
+            expected=f"at least {FEW_TEXTS}; hundreds to compare two drafters",
+            hint="give more prompts",
         )
     if total.agreement is not None and total.agreement.value < GREEDY_SHARE:
         yield Finding(

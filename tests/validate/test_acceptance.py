@@ -66,7 +66,7 @@ def test_texts_without_categories_have_no_table_of_them() -> None:
     plain = [replace(count, category="") for count in BOTH]
     assert by_category(plain) == {}
     judged = Judged("drafter", summarise(plain), {})
-    assert [table.name for table in tables(judged)] == ["acceptance-by-position"]
+    assert [table.name for table in tables(judged)] == ["acceptance-by-position", "sampled-acceptance-by-position"]
     assert [chart.name for chart in charts((judged,))] == ["acceptance-by-position"]
 
 
@@ -80,11 +80,19 @@ def test_every_measured_figure_says_what_it_stands_on() -> None:
     assert length.low <= length.value <= length.high
 
 
+def test_every_rate_counts_what_its_denominator_holds() -> None:
+    found = {m.name: m for m in measurements(Judged("drafter", summarise(BOTH), {}), 1.0)}
+    assert [found[f"acceptance rate at draft {step}"].count for step in (1, 2)] == [40, 40]
+    assert [found[f"acceptance rate, conditional at draft {step}"].count for step in (1, 2)] == [40, 20]
+    assert [found[f"acceptance rate, sampled at draft {step}"].count for step in (1, 2)] == [80, 45]
+
+
 def test_a_baseline_is_told_apart_everywhere() -> None:
     sides = tuple(Judged(name, summarise(BOTH), by_category(BOTH)) for name in ("drafter", "baseline"))
     assert {m.name for m in measurements(sides[0], 1.0)}.isdisjoint({m.name for m in measurements(sides[1], 1.0)})
     assert [table.name for table in tables(sides[1])] == [
         "baseline-acceptance-by-position",
+        "baseline-sampled-acceptance-by-position",
         "baseline-acceptance-by-category",
     ]
     assert [series.name for series in next(iter(charts(sides))).series][2:] == [
@@ -99,6 +107,17 @@ def test_a_chart_has_intervals_at_every_point_or_at_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("count", "word"),
+    [pytest.param(1, "no interval", id="one text"), pytest.param(19, "narrower than the truth", id="nineteen texts")],
+)
+def test_few_texts_are_said_to_be_few(count: int, word: str) -> None:
+    texts = [TextCount(str(number), "", Tally(100, (60,), 200, (120,)), 100, 100) for number in range(count)]
+    (finding,) = acceptance_findings(summarise(texts))
+    assert finding.code == "texts-few"
+    assert word in finding.message
+
+
+@pytest.mark.parametrize(
     ("tally", "agreeing", "codes"),
     [
         pytest.param(Tally(100, (60,), 200, (120,)), 100, [], id="fine"),
@@ -108,7 +127,7 @@ def test_a_chart_has_intervals_at_every_point_or_at_none() -> None:
     ],
 )
 def test_what_is_plainly_wrong_is_said(tally: Tally, agreeing: int, codes: list[str]) -> None:
-    total = summarise([TextCount("a", "", tally, agreeing, 100)])
+    total = summarise([TextCount(str(number), "", tally, agreeing, 100) for number in range(20)])
     assert [finding.code for finding in acceptance_findings(total)] == codes
 
 

@@ -11,7 +11,8 @@ CODES: tuple[Code, ...] = (
         "extras-missing", ERROR, "a package is missing that computing needs",
         "Looking at a drafter needs no torch; computing with one does. eaglekit installs without it, so that converting "
         "stays small.",
-        "pip install 'eaglekit[validate]', with the torch build for your machine.",
+        "pip install 'eaglekit[validate]', with the torch build for your machine. Without it `eaglekit validate DRAFTER "
+        "--target TARGET` checks the structure all the same.",
     ),
     Code(
         "extras-absent", NOTE, "only the structure was checked, because torch is not installed",
@@ -62,6 +63,12 @@ CODES: tuple[Code, ...] = (
         "responses-missing", ERROR, "the prompts have no responses",
         "Acceptance is counted against what the target answered. A prompt alone says nothing of it.",
         "Add --generate N to let the target answer, or give a prompt file that holds its responses.",
+    ),
+    Code(
+        "texts-few", NOTE, "measured on so few texts that the intervals are too narrow",
+        "An interval is made by drawing the texts again and again. A handful cannot show how differently texts behave, so "
+        "the interval comes out too narrow, and with one text there is none.",
+        "Measure on more texts, of the kind that will be served.",
     ),
     Code(
         "texts-too-short", ERROR, "no text is long enough for one round",
