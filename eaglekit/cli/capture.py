@@ -17,8 +17,15 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("capture")
 @click.argument("target")
-@click.option("--prompts", type=FILE, required=True, help="JSONL or JSON of prompts with the target's responses.")
-@click.option("--generate", type=click.IntRange(1), metavar="N", help="Let the target answer with N tokens each.")
+@click.option(
+    "--prompts",
+    type=FILE,
+    required=True,
+    help="JSONL or JSON of prompts with the target's responses (rows: docs/validate.md).",
+)
+@click.option(
+    "--generate", type=click.IntRange(1), metavar="N", help="Let the target answer, with at most N tokens each."
+)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N texts.")
 @click.option("--aux-layers", metavar="K,K,K", help="Layers to capture as boundary indices, or the word 'default'.")
 @click.option("--drafter", metavar="PATH", help="Capture the layers that this drafter reads.")
@@ -90,7 +97,8 @@ def _run(
     size_bytes = write_capture(made, output, overwrite=overwrite)
     print_report(report(ready, made, seconds=seconds, size_bytes=size_bytes), as_json=as_json)
     if not as_json:
-        say(f"\nwritten: {output} ({size_bytes / 1e6:,.1f} MB)   use: eaglekit validate DRAFTER --capture {output}")
+        use = f"eaglekit validate DRAFTER --target {target} --capture {output}"
+        say(f"\nwritten: {output} ({size_bytes / 1e6:,.1f} MB)   use: {use}")
 
 
 def _refuse_combinations(output: Path | None, dry_run: bool, wishes: dict[str, Any]) -> None:

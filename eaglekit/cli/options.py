@@ -33,12 +33,6 @@ def stacked(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-target_option = click.option(
-    "--target",
-    metavar="PATH",
-    help="The target model, a folder or Hub id: only its config, index and two headers are read.",
-)
-
 all_engines_option = click.option(
     "--all-engines", is_flag=True, help="Show every engine, not only vLLM, SGLang and those named with --for."
 )
@@ -50,8 +44,9 @@ FACTS = (
 )
 """The names that `--set` knows, for help that imports nothing; a test holds them against `SETTINGS`."""
 
-meaning_options = stacked(
-    target_option,
+TARGET = "The target model, a folder or Hub id"
+
+_given_options = stacked(
     click.option("--target-family", metavar="NAME", help="The target's model_type, when no --target is at hand."),
     click.option("--aux-layers", metavar="K,K,K", help="Captured layers as boundary indices, or the word 'default'."),
     click.option(
@@ -65,4 +60,13 @@ meaning_options = stacked(
     ),
     click.option("--drop", "drops", metavar="NAME", multiple=True, help="A config key or tensor to leave behind."),
 )
+
+
+def _meaning(target_help: str) -> Decorator:
+    return stacked(click.option("--target", metavar="PATH", help=f"{TARGET}: {target_help}"), _given_options)
+
+
+meaning_options = _meaning("only its config, index and two headers are read.")
 """What a checkpoint means, where the file does not say it."""
+measured_meaning_options = _meaning("run over --prompts; its config, headers, embedding and head otherwise.")
+"""The same for a command that also computes with the target."""

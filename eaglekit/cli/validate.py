@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from eaglekit.cli.computing_options import computing_options, device_of
-from eaglekit.cli.options import FiniteRange, meaning_options, stacked
+from eaglekit.cli.options import FiniteRange, measured_meaning_options, stacked
 from eaglekit.cli.output import guarded, json_option, print_report, say
 from eaglekit.cli.report_files import refuse_taken, write_new
 from eaglekit.report import Report
@@ -17,13 +17,27 @@ from eaglekit.report import Report
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 text_options = stacked(
-    click.option("--prompts", type=FILE, help="JSONL or JSON of prompts with the target's responses; needs --target."),
-    click.option("--generate", type=click.IntRange(1), metavar="N", help="Let the target answer with N tokens each."),
-    click.option("--capture", type=FILE, help="A file that eaglekit capture wrote, in place of --prompts."),
+    click.option(
+        "--prompts",
+        type=FILE,
+        help="JSONL or JSON of prompts with the target's responses (rows: docs/validate.md); needs --target.",
+    ),
+    click.option(
+        "--generate", type=click.IntRange(1), metavar="N", help="Let the target answer, with at most N tokens each."
+    ),
+    click.option(
+        "--capture",
+        type=FILE,
+        help="A file that eaglekit capture wrote, in place of --prompts; add "
+        "--target for what a drafter shares with it, and for the sampled figures.",
+    ),
     click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N texts."),
 )
 measure_options = stacked(
-    click.option("--draft-tokens", type=click.IntRange(1, 64), default=3, show_default=True, help="Drafts per round."),
+    click.option(
+        "--draft-tokens", type=click.IntRange(1, 64), default=3, show_default=True, help="Drafts per round: "
+        "num_speculative_tokens of vLLM, --speculative-num-steps of SGLang.",
+    ),
     click.option("--depth", type=click.IntRange(1, 64), default=8, show_default=True, help="Drafts to watch drift in."),
     click.option(
         "--temperature", type=FiniteRange(0.01, 100), default=1.0, show_default=True,
@@ -33,15 +47,15 @@ measure_options = stacked(
     click.option(
         "--min-acceptance-length", type=FiniteRange(1, 65), metavar="X", help="Exit with 1 below this, bonus included."
     ),
-    click.option("--probe-layers", is_flag=True, help="Measure it one block lower and higher too."),
+    click.option("--probe-layers", is_flag=True, help="Measure with its layers one block lower and higher too."),
     click.option(
         "--embedding", type=click.Choice(["auto", "keep"]), default="auto", help="keep: an embedding unlike the "
         "target's is right.",
     ),
 )  # fmt: skip
 report_options = stacked(
-    click.option("-o", "--report", "report_file", type=FILE, help="Write the report as JSON."),
-    click.option("--html", "html_file", type=FILE, help="Write the report as one page with charts."),
+    click.option("-o", "--report", "report_file", type=FILE, help="Write the report as JSON, to a new file."),
+    click.option("--html", "html_file", type=FILE, help="Write the report as one page with charts, to a new file."),
 )
 
 
@@ -50,7 +64,7 @@ report_options = stacked(
 @text_options
 @measure_options
 @computing_options
-@meaning_options
+@measured_meaning_options
 @report_options
 @json_option
 @guarded("validate", "path")
@@ -65,7 +79,8 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
     Examples:
       eaglekit validate ./drafter --target ./target
       eaglekit validate ./drafter --target ./target --prompts answers.jsonl --gpu --html report.html
-      eaglekit validate ./drafter --capture states.safetensors --min-acceptance-length 2.5
+      eaglekit validate ./drafter --target ./target --prompts questions.jsonl --generate 256
+      eaglekit validate ./drafter --target ./target --capture states.safetensors --min-acceptance-length 2.5
       eaglekit validate ./converted --baseline ./source --target ./target --prompts answers.jsonl -o report.json
     """
     # Tensors in cycles would stay until the end of a run that takes hours.
@@ -79,6 +94,10 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         require_extras(asked[0])
     if wishes["gpu"] or wishes["device"] is not None:
         require_extras("--gpu" if wishes["gpu"] else "--device")
+    if html_file is not None:
+        from eaglekit.report.html.needs import need
+
+        need("jinja2", "matplotlib")
     from eaglekit.validate.binding import without_paths
     from eaglekit.validate.check import check
 
@@ -89,6 +108,8 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
     # What stands in a table too is not said twice.
     measured = [m.name for m in report.measurements if " at d" not in m.name]
     print_report(report, as_json=as_json, tables=tables, facts=SHOWN, measurements=measured)
+    if not as_json:
+        say(_in_short(report))
     if not report.ok:
         raise SystemExit(1)
 
@@ -163,6 +184,20 @@ TAKEN = (
     "prompts", "capture", "generate", "limit", "draft_tokens", "depth", "temperature", "min_acceptance_length",
     "probe_layers", "dtype", "activations",
 )  # fmt: skip
+
+
+def _in_short(report: Report) -> str:
+    """The outcome and the one figure that people look for, as the last line of a long report."""
+    length = next((m for m in report.measurements if m.name == "acceptance length"), None)
+    figure = "no acceptance length was measured"
+    if length is not None:
+        interval = f" [{length.low:.3f}, {length.high:.3f}]" if None not in (length.low, length.high) else ""
+        figure = f"acceptance length {length.value:.3f}{interval}"
+    count = len(report.errors)
+    if not count:
+        return f"\nvalidate found no error; {figure}"
+    told = f"{count} error{'s' if count != 1 else ''}"
+    return f"\nvalidate found {told}; {figure}. The story behind one: eaglekit explain {report.errors[0].code}"
 
 
 def _write(report: Report, report_file: Path | None, html_file: Path | None) -> None:

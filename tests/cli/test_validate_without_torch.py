@@ -48,6 +48,10 @@ def test_people_are_told_what_to_install() -> None:
     assert "pip install 'eaglekit[validate]'" in done.out
 
 
+def test_the_last_words_say_that_nothing_was_measured() -> None:
+    assert validate(DRAFTER).err.splitlines()[-1] == "validate found no error; no acceptance length was measured"
+
+
 def test_what_is_wrong_with_the_structure_is_exit_code_1_here_too() -> None:
     done = validate(CHECKPOINTS / "safeailab-llama", "--target", TARGET, "--json")
     assert done.code == 1
