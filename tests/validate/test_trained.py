@@ -21,8 +21,8 @@ TRAINED = Path(__file__).resolve().parents[2] / "fixtures" / "trained"
 RECORDED = json.loads((TRAINED / "vllm-0.32.json").read_text())["drafters"]
 FIGURES = json.loads((TRAINED / "figures.json").read_text())
 DRAFT_TOKENS = 3
-FAMILIES = ("llama",)
-QUANTISED = ("llama-nvfp4-modelopt", "llama-nvfp4-llmcompressor")
+FAMILIES = ("llama", "deepseek")
+QUANTISED = ("llama-nvfp4-modelopt", "llama-nvfp4-llmcompressor", "deepseek-nvfp4-modelopt")
 VERSIONS = {"eagle3.1": "", "eagle3": "baseline: "}
 
 each_drafter = pytest.mark.parametrize(("family", "version"), [(f, v) for f in FAMILIES for v in VERSIONS])
