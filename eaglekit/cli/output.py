@@ -128,7 +128,11 @@ def guarded(command: str, subject_of: str = "") -> Callable[[Callable[..., None]
             except (OSError, MemoryError, RecursionError, OverflowError, UnicodeError) as error:
                 if os.environ.get(DEBUG) or isinstance(error, BrokenPipeError):
                     raise
-                refuse(Refusal(_system(error)), command, subject, as_json=options["as_json"])
+                try:
+                    refuse(Refusal(_system(error)), command, subject, as_json=options["as_json"])
+                except OSError:
+                    # Standard output itself cannot be written: the other stream is left.
+                    refuse(Refusal(_system(error)), command, subject, as_json=False)
 
         return wrapped
 

@@ -15,10 +15,19 @@ def refuse_taken(files: Iterable[Path | None]) -> None:
     wanted: set[Path] = set()
     for file in filter(None, files):
         with writing_to(str(file)):
-            if os.path.lexists(file) or file.resolve() in wanted:
-                raise FileExistsError(errno.EEXIST, "it exists" if os.path.lexists(file) else "it is asked for twice")
+            if _is_there(file) or file.resolve() in wanted:
+                raise FileExistsError(errno.EEXIST, "it exists" if _is_there(file) else "it is asked for twice")
             refuse_folder(file.parent)
         wanted.add(file.resolve())
+
+
+def _is_there(file: Path) -> bool:
+    """Whether the name is taken. Raises what the system says of a name that cannot be."""
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def write_new(file: Path, text: str) -> None:

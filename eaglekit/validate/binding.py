@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from eaglekit.checkpoint.lookup import Library, last_change
 from eaglekit.checkpoint.model import digest_of
 from eaglekit.checkpoint.weights import read_header
 from eaglekit.drafter import Spec
+from eaglekit.drafter.spec import jsonable
 from eaglekit.plan.saved import digests
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
 from eaglekit.report.json_text import compact
@@ -98,7 +100,13 @@ def settings(task: Task, spec: Spec | None) -> dict[str, Any]:
         "min_acceptance_length": task.min_acceptance_length,
         "generate": task.generate,
         "limit": task.limit,
+        "probe_layers": task.probe_layers,
+        "embedding": "keep" if task.keep_embedding else "auto",
         "aux_layers": list(spec.aux_layers) if spec is not None else None,
+        "aux_convention": task.given.aux_convention,
+        "from": task.given.dialect,
+        "set": {name: jsonable(value) for name, value in sorted(task.given.facts.items())},
+        "drop": list(task.given.drops),
         "seeds": {"bootstrap": SEED, "probe": PROBE_SEED},
         "resamples": RESAMPLES,
     }
@@ -136,19 +144,21 @@ def without_paths(report: Report, typed: Iterable[str]) -> Report:
             if os.sep in path.strip(os.sep) or path.startswith(os.sep):
                 names[path] = Path(path).name
 
+    if not names:
+        return report
+    # A path ends where its last name ends: /model is no part of nvidia/model-8b.
+    longest_first = "|".join(re.escape(path) for path in sorted(names, key=len, reverse=True))
+    spoken = re.compile(rf"(?<![\w./~-])(?:{longest_first})(?![\w-])")
+
     def plain(value: Any) -> Any:
         if isinstance(value, str):
-            for path in sorted(names, key=len, reverse=True):
-                value = value.replace(path, names[path])
-            return value
+            return spoken.sub(lambda found: names[found[0]], value)
         if isinstance(value, Mapping):
             return {key: plain(part) for key, part in value.items()}
         if isinstance(value, (list, tuple)):
             return type(value)(plain(part) for part in value)
         return value
 
-    if not names:
-        return report
     return replace(
         report,
         subject=plain(report.subject),

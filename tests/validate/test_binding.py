@@ -102,3 +102,9 @@ def test_relative_paths_and_their_absolute_forms_are_called_alike(
 def test_a_plain_name_changes_no_word_of_a_report() -> None:
     report = Report("validate", "a", facts=(Fact("a", "a report about a"),))
     assert without_paths(report, ["a"]) == report
+
+
+def test_a_short_path_changes_no_name_that_it_is_a_part_of() -> None:
+    report = Report("validate", "/model", facts=(Fact("target", "nvidia/model-8b, /model-2, /model/config.json"),))
+    published = without_paths(report, ["/model"])
+    assert (published.subject, published.facts[0].value) == ("model", "nvidia/model-8b, /model-2, model/config.json")

@@ -27,6 +27,9 @@ class Row:
     value: Mapping[str, Any]
 
 
+BROKEN_LINES = 10
+"""A file that begins with so many lines without an object is no JSONL; what is wrong with each says nothing more."""
+
 PARQUET_HINT = (
     "export it once where pandas and pyarrow are: python -c \"import pandas; pandas.read_parquet('{name}')"
     ".to_json('{stem}.jsonl', orient='records', lines=True)\""
@@ -90,7 +93,7 @@ def _elements(path: Path, file: BinaryIO, findings: list[Finding]) -> Iterator[R
 
 
 def _lines(path: Path, file: BinaryIO, findings: list[Finding]) -> Iterator[Row]:
-    number = 0
+    number = good = 0
     while line := file.readline(LINE_LIMIT + 1):
         number += 1
         place = f"{path.name}:{number}"
@@ -100,9 +103,19 @@ def _lines(path: Path, file: BinaryIO, findings: list[Finding]) -> Iterator[Row]
         if not line.strip():
             continue
         try:
-            yield Row(place, f"line-{number}", read_object(line, place, limit_bytes=LINE_LIMIT))
+            value = read_object(line, place, limit_bytes=LINE_LIMIT)
         except Refusal as refusal:
             findings.extend(_for_prompts(refusal))
+            if not good and number >= BROKEN_LINES:
+                raise Refusal(_no_lines(path, findings[0], number)) from None
+            continue
+        good += 1
+        yield Row(place, f"line-{number}", value)
+
+
+def _no_lines(path: Path, first: Finding, count: int) -> Finding:
+    """The finding for a file that is something else: one, not one a line."""
+    return replace(first, message=f"none of the first {count} lines of {path.name} is a JSON object", place=path.name)
 
 
 def _for_prompts(refusal: Refusal) -> list[Finding]:
