@@ -49,8 +49,6 @@ def impossible(spec: Spec, dialect: Dialect) -> list[Finding]:
             "dialect-cannot-hold",
             f"{dialect.title}: {limit.reason}",
             place=f"--to {dialect.name}",
-            got=spec.attention.value,
-            expected="a drafter this layout can say",
             hint=f"nearest: {limit.instead}",
         )
         for limit in dialect.limits
