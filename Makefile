@@ -31,7 +31,7 @@ imports: $(VENV)/.ready    ## import-linter: the walls between rooms
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.ready       ## pytest
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest  # tiny matrices: threads only wait for each other
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile  # tiny matrices: a process per core, not threads
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
@@ -45,9 +45,12 @@ docs: $(VENV)/.ready       ## rewrite the generated pages of docs/
 gpu:             ## what needs a CUDA device, ten minutes on one card (PYTHON with torch for CUDA and pytest)
 	$(PYTHON) -m pytest -m gpu --durations=0 tests/gpu
 
-bench: $(VENV)/.ready      ## conversion against cp (needs 8 GB of disk) and dequantisation against a copy, side by side
+bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it is measured against (needs 11 GB of disk)
 	$(BIN)/python benchmarks/convert.py
+	$(BIN)/python benchmarks/drafting.py
 	$(BIN)/python benchmarks/dequantise.py
+	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
