@@ -15,8 +15,11 @@ from eaglekit.checkpoint.disk_errors import unreadable
 from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.report import Finding, Refusal
 
-PIECE_BYTES = 4 << 20
-"""Read at once where bytes are converted or only brought into the system's cache."""
+PIECE_BYTES = 1 << 20
+"""Read at once where bytes are only brought into the system's cache, or go on to a GPU."""
+
+CONVERTED_BYTES = 256 << 10
+"""Read at once where the CPU converts them: small enough to stay in its cache, where converting takes no time."""
 
 LEAD_BYTES = 1 << 30
 """How far reading ahead may run before what is used: in the system's cache, not in this process."""
@@ -125,12 +128,12 @@ class Reader:
         if stored == dtype and device.type == "cpu":
             self.into(flat.view(torch.uint8), tensor.file, tensor.start)
         else:
-            size = stored.itemsize
+            size, step = stored.itemsize, CONVERTED_BYTES if device.type == "cpu" else PIECE_BYTES
             scratch = torch.empty(
-                min(PIECE_BYTES, tensor.end - tensor.start), dtype=torch.uint8, pin_memory=device.type == "cuda"
+                min(step, tensor.end - tensor.start), dtype=torch.uint8, pin_memory=device.type == "cuda"
             )
-            for start in range(tensor.start, tensor.end, PIECE_BYTES):
-                piece = scratch[: min(PIECE_BYTES, tensor.end - start)]
+            for start in range(tensor.start, tensor.end, step):
+                piece = scratch[: min(step, tensor.end - start)]
                 self.into(piece, tensor.file, start)
                 first = (start - tensor.start) // size
                 flat[first : first + len(piece) // size].copy_(piece.view(stored))
@@ -150,13 +153,18 @@ class Reader:
 
 
 class ReadAhead:
-    """Brings bytes into the system's cache before they are needed, in the order they were announced."""
+    """Brings bytes into the system's cache before they are needed, in the order they were announced.
+
+    The cache is left as it was found: what was brought in for this pass is given up once it is used. A target may be
+    larger than memory, and the system fills pages it has just got back several times faster than others.
+    """
 
     def __init__(self, descriptor: Callable[[str], int]) -> None:
         self._descriptor = descriptor
         self._waiting: deque[Tensor] = deque()
         self._announced: set[tuple[str, int]] = set()
         self._fetched: dict[tuple[str, int], int] = {}
+        self._brought: set[tuple[str, int]] = set()
         self._lead = 0
         self._changed = threading.Condition()
         self._closed = False
@@ -189,7 +197,11 @@ class ReadAhead:
         with self._changed:
             self._announced.discard(key)
             self._lead -= self._fetched.pop(key, 0)
+            ours = key in self._brought
+            self._brought.discard(key)
             self._changed.notify()
+        if ours:
+            _give_up(self._descriptor(tensor.file), tensor)
 
     def forget(self) -> None:
         """Nothing that was announced will be read after all."""
@@ -197,6 +209,7 @@ class ReadAhead:
             self._waiting.clear()
             self._announced.clear()
             self._fetched.clear()
+            self._brought.clear()
             self._lead = 0
             self._changed.notify()
 
@@ -228,11 +241,18 @@ class ReadAhead:
                 return
             size = min(PIECE_BYTES, tensor.end - start)
             if not _cached(descriptor, start, size):
+                self._brought.add(key)
                 os.preadv(descriptor, [view[:size]], start)
         with self._changed:
             if key in self._announced:
                 self._fetched[key] = tensor.end - tensor.start
                 self._lead += self._fetched[key]
+
+
+def _give_up(descriptor: int, tensor: Tensor) -> None:
+    """Tell the system that these bytes need not stay in its cache; without such a call they age there."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(descriptor, tensor.start, tensor.end - tensor.start, os.POSIX_FADV_DONTNEED)
 
 
 def _cached(descriptor: int, start: int, size_bytes: int) -> bool:
