@@ -27,7 +27,9 @@ def bits(values: Tensor) -> list[int]:
 
 @pytest.mark.parametrize("decode", DECODERS)
 @pytest.mark.parametrize("second", SECOND_SCALES)
-@pytest.mark.parametrize(("dtype", "rounded"), [(torch.float32, bits32), (torch.bfloat16, bits16)], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("dtype", "rounded"), [(torch.float32, bits32), (torch.bfloat16, bits16)], ids=["float32", "bfloat16"]
+)
 def test_every_code_under_every_scale_is_the_rounded_product(decode, second, dtype, rounded) -> None:  # type: ignore[no-untyped-def]
     factors = e4m3_values() * torch.tensor(second, dtype=torch.float32)
     scales = torch.tensor(BYTES, dtype=torch.uint8)
