@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -53,8 +52,6 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
     from eaglekit.cli.extras import require_extras
 
     require_extras("capture")
-    # Tensors in cycles would stay until the end of a run that takes hours.
-    gc.enable()
     from eaglekit.cli.target_files import memory_limit
 
     limit = memory_limit(wishes["memory_limit"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +82,6 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
       eaglekit validate ./drafter --target ./target --capture states.safetensors --min-acceptance-length 2.5
       eaglekit validate ./converted --baseline ./source --target ./target --prompts answers.jsonl -o report.json
     """
-    # Tensors in cycles would stay until the end of a run that takes hours.
-    gc.enable()
     _refuse_combinations(wishes)
     refuse_taken([report_file, html_file])
     from eaglekit.cli.extras import missing_extras, require_extras

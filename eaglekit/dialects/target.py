@@ -77,7 +77,7 @@ def read_target(source: Source) -> Target:
     """The target in `source`. Only its config, its index and the headers of the shards that hold embedding and head
     are read, and only those shards need to be there. Raises `Refusal` with everything that is wrong."""
     library = open_library(source, partial=True)
-    text, path = _text_config(library.config, source.label)
+    text, path = text_part(library.config, source.label)
     findings: list[Finding] = []
     tied = _tied(library.config, text, path, findings)
     hidden, vocabulary = _size(text, "hidden_size", path, source), _size(text, "vocab_size", path, source)
@@ -108,7 +108,8 @@ def read_target(source: Source) -> Target:
     )
 
 
-def _text_config(config: Mapping[str, Any], label: str) -> tuple[Mapping[str, Any], str]:
+def text_part(config: Mapping[str, Any], label: str) -> tuple[Mapping[str, Any], str]:
+    """The part of a config that describes the text model, and where it stands. Raises `Refusal` when there is none."""
     for path in TEXT_CONFIGS:
         part = at(config, path) if path else config
         if isinstance(part, Mapping) and "vocab_size" in part and "hidden_size" in part:

@@ -7,8 +7,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, PretrainedConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from eaglekit.dialects.clues import at
-from eaglekit.dialects.target import TEXT_CONFIGS
+from eaglekit.dialects.target import text_part
 from eaglekit.report import Finding, Refusal
 
 SAME_AS: Mapping[str, str] = {
@@ -59,21 +58,9 @@ MOST_COUNTED = 10_000
 
 def text_config(config: Mapping[str, Any], label: str) -> Mapping[str, Any]:
     """The part of a config that describes the text model, with the tie flag of the top level where it has none."""
-    for path in TEXT_CONFIGS:
-        part = at(config, path) if path else config
-        if isinstance(part, Mapping) and "vocab_size" in part and "hidden_size" in part:
-            inherited = {key: config[key] for key in ("tie_word_embeddings", "model_type") if key in config}
-            return {**inherited, **part}
-    raise Refusal(
-        Finding(
-            "target-unreadable",
-            f"the config of target {label} has no text model with vocab_size and hidden_size",
-            place=f"{label} config.json",
-            got=", ".join(sorted(config)[:8]) or "no config",
-            expected="a language model's config, or one with " + ", ".join(path for path in TEXT_CONFIGS if path),
-            hint="give the folder or Hub id of the target model itself",
-        )
-    )
+    part, _ = text_part(config, label)
+    inherited = {key: config[key] for key in ("tie_word_embeddings", "model_type") if key in config}
+    return {**inherited, **part}
 
 
 def transformers_config(text: Mapping[str, Any], label: str) -> PretrainedConfig:

@@ -70,11 +70,11 @@ def measurements(judged: Judged, temperature: float) -> Iterator[Measurement]:
         ("acceptance rate", total.rates, (total.rounds,) * steps, "served rounds; all earlier drafts accepted too"),
         ("acceptance rate, conditional", total.conditional, total.offered,
          "served rounds whose earlier drafts were accepted"),
-        ("acceptance rate, sampled", total.sampled, total.reached,
+        ("acceptance rate, sampled", total.sampled, total.reached[: len(total.sampled)],
          f"slots whose earlier drafts equal the text; sum of min(p, q); {at}"),
     )  # fmt: skip
     for name, estimates, counts, note in rows:
-        for step, (estimate, count) in enumerate(zip(estimates, counts, strict=False), 1):
+        for step, (estimate, count) in enumerate(zip(estimates, counts, strict=True), 1):
             yield from measurement(f"{prefix}{name} at draft {step}", estimate, SHARE, count, note)
 
 

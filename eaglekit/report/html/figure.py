@@ -230,7 +230,7 @@ def _words(
         handleheight=0.6, borderpad=0.2, labelspacing=0.35, columnspacing=1.4, handletextpad=0.6,
     )  # fmt: skip
     # matplotlib treats a label that begins with an underscore as none; set behind its back.
-    for text, look in zip(legend.get_texts(), looks, strict=False):
+    for text, look in zip(legend.get_texts(), looks, strict=True):
         text.set_text(look.name)
 
 
