@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object, too_lar
 from eaglekit.checkpoint.model import Source, Tensor, digest_of
 from eaglekit.checkpoint.weights import INDEX, read_header
 from eaglekit.report import Finding, Refusal
+from eaglekit.report.json_text import compact
 
 
 @dataclass
@@ -54,6 +56,21 @@ class Library:
     def content_digest(self) -> str:
         """`sha256:...` over everything read so far, without times."""
         return digest_of({name: text.rpartition(" ")[0] for name, text in self.evidence.items()})
+
+
+def library_identity(library: Library) -> dict[str, Any]:
+    """Where a target came from, and a digest of its config and of every header, with the sizes of its files.
+
+    Not of its bytes: 600 GB would take longer to hash than to run. Shards that are not here are left out, and named.
+    """
+    source, config = library.source, hashlib.sha256(compact(library.config).encode()).hexdigest()
+    files, known = source.files(), {"config": config}
+    named = sorted(set(library.names.values()))
+    for file in (file for file in named if file in files):
+        known[file] = f"{read_header(source, file).digest} {files[file]}"
+    absent = [file for file in named if file not in files]
+    covers = "config, headers and sizes" + (f", without {', '.join(absent)}" if absent else "")
+    return {**source.identity(), "digest": digest_of(known), "digest_covers": covers}
 
 
 def last_change(path: Path) -> str:

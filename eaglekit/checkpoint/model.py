@@ -105,6 +105,10 @@ class Checkpoint:
         files = self.source.files()
         return sum(files[file] for file in self.weight_files)
 
+    def own_files(self) -> list[str]:
+        """The files a drafter is read from, sorted: its config, its weights and their index."""
+        return sorted(set(self.source.files()) - set(self.extra_files))
+
     def read(self, name: str) -> bytes:
         """The whole contiguous bytes of one small tensor. Raises `Refusal` above 64 MiB: big ones are streamed."""
         size_bytes = self.tensors[name].size_bytes

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from eaglekit.checkpoint.lookup import library_identity
 from eaglekit.dialects.target import Target
 from eaglekit.report import Finding, Refusal
 from eaglekit.target.captured import Capture, CapturedText
-from eaglekit.validate.binding import bind_target
 from eaglekit.validate.sampling import TargetLogits
 
 POSITIONS = 16
@@ -32,7 +32,7 @@ def belonging(capture: Capture, target: Target, logits: TargetLogits) -> tuple[F
     if same < ALIKE * looked:
         got = f"the same next token at {same} of {looked} positions"
         raise Refusal(_stranger(target, got, "the tokens that were captured, up to near ties"))
-    bound = bind_target(target.library)
+    bound = library_identity(target.library)
     # Not every shard may be here; then the digests are of different things.
     if bound["digest"] == capture.target.get("digest") or bound["digest_covers"] != "config, headers and sizes":
         return ()

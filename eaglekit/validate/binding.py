@@ -15,9 +15,7 @@ from typing import Any
 
 import eaglekit
 from eaglekit.checkpoint import Checkpoint
-from eaglekit.checkpoint.lookup import Library, last_change
-from eaglekit.checkpoint.model import digest_of
-from eaglekit.checkpoint.weights import read_header
+from eaglekit.checkpoint.lookup import last_change
 from eaglekit.drafter import Spec
 from eaglekit.drafter.spec import jsonable
 from eaglekit.plan.saved import digests
@@ -30,14 +28,9 @@ from eaglekit.validate.task import PROBE_SEED, Bar, Task
 PIECE_BYTES = 8 << 20
 
 
-def judged_files(checkpoint: Checkpoint) -> list[str]:
-    """The files a drafter is read from: its config, its weights and their index."""
-    return sorted(set(checkpoint.source.files()) - set(checkpoint.extra_files))
-
-
 def bind_drafter(checkpoint: Checkpoint, bar: Bar) -> dict[str, Any]:
     """SHA-256 and size of every judged file, and where the checkpoint came from."""
-    files, sizes = judged_files(checkpoint), checkpoint.source.files()
+    files, sizes = checkpoint.own_files(), checkpoint.source.files()
     with bar("digest", sum(sizes[file] for file in files), "bytes") as tell:
         made = digests(checkpoint.source, files, tell)
     return {
@@ -45,21 +38,6 @@ def bind_drafter(checkpoint: Checkpoint, bar: Bar) -> dict[str, Any]:
         "digest": checkpoint.content_digest(),
         "files": {file: {"sha256": made[file], "size_bytes": sizes[file]} for file in files},
     }
-
-
-def bind_target(library: Library) -> dict[str, Any]:
-    """Where a target came from, and a digest of its config and of every header, with the sizes of its files.
-
-    Not of its bytes: 600 GB would take longer to hash than to run. Shards that are not here are left out, and named.
-    """
-    source, config = library.source, hashlib.sha256(compact(library.config).encode()).hexdigest()
-    files, known = source.files(), {"config": config}
-    named = sorted(set(library.names.values()))
-    for file in (file for file in named if file in files):
-        known[file] = f"{read_header(source, file).digest} {files[file]}"
-    absent = [file for file in named if file not in files]
-    covers = "config, headers and sizes" + (f", without {', '.join(absent)}" if absent else "")
-    return {**source.identity(), "digest": digest_of(known), "digest_covers": covers}
 
 
 def texts_digest(texts: Sequence[Text]) -> dict[str, Any]:
@@ -114,7 +92,7 @@ def settings(task: Task, spec: Spec | None) -> dict[str, Any]:
 
 def moments(checkpoint: Checkpoint) -> dict[str, str]:
     """When each judged file was last changed, as far as that can be known."""
-    found = {file: checkpoint.source.local_path(file) for file in judged_files(checkpoint)}
+    found = {file: checkpoint.source.local_path(file) for file in checkpoint.own_files()}
     return {file: last_change(path) for file, path in found.items() if path is not None}
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from eaglekit.checkpoint import Checkpoint
+from eaglekit.checkpoint.lookup import library_identity
 from eaglekit.drafter import Drafter
 from eaglekit.plan.diff import read_on_its_own
 from eaglekit.report import Finding, Refusal, Report
@@ -17,7 +18,7 @@ from eaglekit.report.model import shortened
 from eaglekit.target.faults import within_memory
 from eaglekit.validate import computing
 from eaglekit.validate.baseline import Beside, compare
-from eaglekit.validate.binding import bind_drafter, bind_target, moments, refuse_changed, settings, tool
+from eaglekit.validate.binding import bind_drafter, moments, refuse_changed, settings, tool
 from eaglekit.validate.found import Found
 from eaglekit.validate.probe import Reading, doubted, shifted
 from eaglekit.validate.stages import BEHAVIOUR, CAPTURE, NUMBERS, PROBE, STRUCTURE
@@ -177,6 +178,6 @@ def _binding(task: Task, judged: Judged, found: Found) -> dict[str, object]:
     if task.baseline is not None:
         bound["baseline"] = bind_drafter(task.baseline, task.bar)
     if task.target is not None:
-        bound["target"] = bind_target(task.target.library)
+        bound["target"] = library_identity(task.target.library)
     spec = judged.drafter.drafter.spec if judged.drafter.drafter is not None else None
     return {**bound, **found.origin, "settings": settings(task, spec), "tool": tool()}

@@ -1,12 +1,6 @@
-"""A Hugging Face Hub on loopback, for tests: real HTTP, real content names, no dependency.
+"""Tests of publishing, and the client that drives the loopback Hub in a process of its own."""
 
-By hand: `python -m tests.hub FOLDER ORG/NAME` serves a folder and prints the environment that leads to it.
-"""
-
+from eaglekit.hub.loopback import Account, Commit, Fault, Hub, Record
 from tests.hub.client import Client
-from tests.hub.exchange import Record
-from tests.hub.faults import Fault
-from tests.hub.server import Hub
-from tests.hub.storage import Account, Commit
 
 __all__ = ["Account", "Client", "Commit", "Fault", "Hub", "Record"]

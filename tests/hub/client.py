@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.hub.server import Hub
+from eaglekit.hub.loopback.server import Hub
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,14 +10,12 @@ import pytest
 
 from eaglekit.checkpoint import open_folder
 from eaglekit.checkpoint.folder import LocalFolder
-from eaglekit.checkpoint.lookup import open_library
+from eaglekit.checkpoint.lookup import library_identity, open_library
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
 from eaglekit.target.model import open_model
 from eaglekit.target.texts import Text
 from eaglekit.validate.binding import (
     bind_drafter,
-    bind_target,
-    judged_files,
     moments,
     refuse_changed,
     texts_digest,
@@ -42,18 +40,18 @@ def test_every_file_the_drafter_is_read_from_is_bound_by_size_and_digest(tmp_pat
 
 def test_the_index_of_shards_is_judged_too(tmp_path: Path) -> None:
     folder = t0().write(tmp_path / "sharded")
-    assert "model.safetensors.index.json" in judged_files(open_folder(folder))
+    assert "model.safetensors.index.json" in open_folder(folder).own_files()
 
 
 def test_a_target_has_the_digest_that_a_capture_of_it_names(tmp_path: Path) -> None:
     source = LocalFolder(copycat.target().write(tmp_path / "target"))
-    assert bind_target(open_library(source))["digest"] == open_model(source).digest
+    assert library_identity(open_library(source))["digest"] == open_model(source).digest
 
 
 def test_shards_of_a_target_that_are_not_here_are_named(tmp_path: Path) -> None:
     folder = t0().write(tmp_path / "target")
     (folder / "model-00001-of-00002.safetensors").unlink()
-    bound = bind_target(open_library(LocalFolder(folder), partial=True))
+    bound = library_identity(open_library(LocalFolder(folder), partial=True))
     assert bound["digest_covers"].endswith("without model-00001-of-00002.safetensors")
 
 

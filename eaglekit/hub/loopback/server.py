@@ -13,10 +13,10 @@ from threading import Condition, Thread
 from types import TracebackType
 from urllib.parse import unquote
 
-from tests.hub.exchange import Exchange, Record
-from tests.hub.faults import Fault, FaultPlan
-from tests.hub.reading import CDN_ROUTES, ROUTES, Route
-from tests.hub.storage import Account, Commit, Storage
+from eaglekit.hub.loopback.exchange import Exchange, Record
+from eaglekit.hub.loopback.faults import Fault, FaultPlan
+from eaglekit.hub.loopback.reading import CDN_ROUTES, ROUTES, Route
+from eaglekit.hub.loopback.storage import Account, Commit, Storage
 
 HOST = "127.0.0.1"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from tests.hub.exchange import Exchange
-from tests.hub.storage import Commit, Entry, Repository
+from eaglekit.hub.loopback.exchange import Exchange
+from eaglekit.hub.loopback.storage import Commit, Entry, Repository
 
 Route = Callable[..., None]
 

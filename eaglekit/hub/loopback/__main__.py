@@ -8,13 +8,13 @@ import tempfile
 from pathlib import Path
 from threading import Event
 
-from tests.hub.server import Hub
+from eaglekit.hub.loopback.server import Hub
 
 TOKEN = "hf_loopback"  # noqa: S105 - opens nothing but this server
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.hub", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m eaglekit.hub.loopback", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("repo", metavar="ORG/NAME")
     parser.add_argument("--private", action="store_true", help="visible only with the token that is printed")

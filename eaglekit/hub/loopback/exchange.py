@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
-    from tests.hub.server import Hub
-    from tests.hub.storage import Account
+    from eaglekit.hub.loopback.server import Hub
+    from eaglekit.hub.loopback.storage import Account
 
 PIECE_BYTES = 64 << 10
 

@@ -1,0 +1,11 @@
+"""A Hugging Face Hub on loopback: real HTTP, real content names, no dependency. For rehearsals, and for tests.
+
+Must never know what EAGLE is, or import any other room.
+"""
+
+from eaglekit.hub.loopback.exchange import Record
+from eaglekit.hub.loopback.faults import Fault
+from eaglekit.hub.loopback.server import Hub
+from eaglekit.hub.loopback.storage import Account, Commit
+
+__all__ = ["Account", "Commit", "Fault", "Hub", "Record"]

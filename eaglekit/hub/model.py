@@ -1,0 +1,155 @@
+"""The nouns of publishing: what is to be sent, where to, what is there already, and what a push would do about it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+CARD = "README.md"
+REPORT = "report.json"
+"""The validation report, as it is published beside the weights."""
+FIGURE = "drift.png"
+PROMPTS = "prompts.jsonl"
+SIGNATURE = "model.sig"
+HASH_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """One file that is to be published: from disk, or made by the push itself."""
+
+    name: str
+    """POSIX path inside the repository."""
+    content: Path | bytes
+    size_bytes: int
+    sha256: str
+    """Hex; also the Hub's name for a large file."""
+
+    @classmethod
+    def made(cls, name: str, data: bytes) -> LocalFile:
+        """A file that exists only in memory."""
+        return cls(name, data, len(data), hashlib.sha256(data).hexdigest())
+
+    def git_name(self) -> str:
+        """The sha1 that git, and so the Hub for a small file, knows this content by. Reads the file."""
+        digest = hashlib.sha1(b"blob %d\0" % self.size_bytes, usedforsecurity=False)
+        if isinstance(self.content, bytes):
+            digest.update(self.content)
+            return digest.hexdigest()
+        with self.content.open("rb") as stream:
+            while piece := stream.read(HASH_PIECE_BYTES):
+                digest.update(piece)
+        return digest.hexdigest()
+
+    def read(self) -> bytes:
+        """The whole content; for small files."""
+        return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEntry:
+    """One file of one commit, as the Hub lists it."""
+
+    name: str
+    size_bytes: int
+    git_name: str
+    """sha1 of the content, or of the pointer when the file is large."""
+    sha256: str | None = None
+    """Set for a large (LFS or xet) file only."""
+
+    def holds(self, file: LocalFile) -> bool:
+        """Whether this is, by the digest the Hub keeps, exactly `file`."""
+        if file.size_bytes != self.size_bytes:
+            return False
+        return file.sha256 == self.sha256 if self.sha256 is not None else file.git_name() == self.git_name
+
+
+class Change(str, Enum):
+    """What a push does with one file."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    SAME = "same"
+    REMOTE_ONLY = "remote only"
+    """Not among what is pushed; it stays, nothing remote is ever deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One file of a plan."""
+
+    change: Change
+    name: str
+    local: LocalFile | None
+    remote: RemoteEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whom the token belongs to. Never holds the token."""
+
+    name: str
+    role: str
+    """`read`, `write`, `fineGrained`, or what else the Hub says."""
+    namespaces: tuple[str, ...]
+    """The account and the organisations it may write in, as far as the Hub tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Where a push goes, and how: what the command line says."""
+
+    repo: str
+    """ORG/NAME."""
+    revision: str = "main"
+    create_pr: bool = False
+    public: bool = False
+    """Only of a new repository; an existing one keeps its visibility."""
+    overwrite: bool = False
+    tag: str | None = None
+    message: str | None = None
+    collection: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """What the Hub said, before anything was sent to it."""
+
+    account: Account
+    exists: bool
+    private: bool | None
+    """None when there is no repository yet."""
+    parent: str | None
+    """Full commit that the plan stands on; None when there is no repository yet."""
+    branch_exists: bool
+    """Whether the wished revision exists; the Hub makes `main` with the repository."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Tag -> commit."""
+    entries: Mapping[str, RemoteEntry] = field(default_factory=dict)
+    """Every file of `parent`, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a push will do: everything that is shown before a byte is sent."""
+
+    wishes: Wishes
+    state: RemoteState
+    rows: tuple[Row, ...]
+    """Sorted by name."""
+    card: str
+    """The README.md that will stand there."""
+
+    @property
+    def sends(self) -> tuple[LocalFile, ...]:
+        """The files that are new or changed."""
+        wanted = (Change.NEW, Change.CHANGED)
+        return tuple(row.local for row in self.rows if row.change in wanted and row.local is not None)
+
+    @property
+    def files(self) -> tuple[LocalFile, ...]:
+        """Every file that must be there afterwards."""
+        return tuple(row.local for row in self.rows if row.local is not None)
