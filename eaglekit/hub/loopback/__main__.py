@@ -14,6 +14,7 @@ TOKEN = "hf_loopback"  # noqa: S105 - opens nothing but this server
 
 
 def main() -> None:
+    """Publish the folder of the command line and serve it until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m eaglekit.hub.loopback", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("repo", metavar="ORG/NAME")

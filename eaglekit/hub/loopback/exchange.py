@@ -52,6 +52,7 @@ class Exchange:
 
     @property
     def account(self) -> Account | None:
+        """Whoever the token of this request belongs to."""
         return self.hub.storage.accounts.get(self.token)
 
     def answer(self, status: int, content: Any = None, headers: Mapping[str, str] | None = None) -> None:
@@ -66,6 +67,7 @@ class Exchange:
         self.answer(status, {"error": message}, {**named, "X-Error-Message": message, **(headers or {})})
 
     def redirect(self, status: int, location: str, headers: Mapping[str, str]) -> None:
+        """Send the client to another address."""
         self.answer(status, b"", {"Location": location, **headers})
 
     def send_file(self, path: Path, headers: Mapping[str, str]) -> None:

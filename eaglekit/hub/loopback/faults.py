@@ -42,9 +42,11 @@ class FaultPlan:
         self._lock = Lock()
 
     def add(self, fault: Fault) -> None:
+        """Put `fault` at the end of the plan."""
         self._faults.append(fault)
 
     def clear(self) -> None:
+        """Forget the plan."""
         self._faults.clear()
 
     def next_for(self, method: str, path: str) -> Fault | None:

@@ -17,6 +17,7 @@ REVISION = r"(?P<revision>[^/]+)"
 
 
 def whoami(exchange: Exchange) -> None:
+    """Who the token belongs to, and what it may do."""
     account = exchange.account
     if account is None:
         exchange.error(401, "", "Invalid username or password.")
@@ -36,6 +37,7 @@ def whoami(exchange: Exchange) -> None:
 
 
 def auth_check(exchange: Exchange, repo: str) -> None:
+    """Whether this account may read the files."""
     repository = visible(exchange, repo)
     if repository is None:
         return
@@ -46,6 +48,7 @@ def auth_check(exchange: Exchange, repo: str) -> None:
 
 
 def model_info(exchange: Exchange, repo: str, revision: str = "main") -> None:
+    """A repository at a revision: its commit, and the names of its files."""
     if (found := find(exchange, repo, revision)) is None:
         return
     repository, commit = found
@@ -68,6 +71,7 @@ def model_info(exchange: Exchange, repo: str, revision: str = "main") -> None:
 
 
 def sibling(entry: Entry, with_blobs: bool) -> dict[str, Any]:
+    """A file as `model_info` lists it."""
     named = {"rfilename": entry.path}
     if not with_blobs:
         return named
@@ -95,6 +99,7 @@ def tree(exchange: Exchange, repo: str, revision: str, folder: str = "") -> None
 
 
 def listing(commit: Commit, folder: str, recursive: bool) -> list[dict[str, Any]]:
+    """Files and folders below `folder`, by path."""
     prefix = f"{folder}/" if folder else ""
     below = [entry for entry in commit.files.values() if entry.path.startswith(prefix)]
     parents = {parent for entry in below for parent in parents_of(entry.path) if parent.startswith(prefix)}
@@ -105,17 +110,20 @@ def listing(commit: Commit, folder: str, recursive: bool) -> list[dict[str, Any]
 
 
 def parents_of(path: str) -> list[str]:
+    """The folders that `path` lies in, outermost first."""
     names = path.split("/")[:-1]
     return ["/".join(names[: depth + 1]) for depth in range(len(names))]
 
 
 def described(entry: Entry) -> dict[str, Any]:
+    """A file as a tree listing gives it."""
     large = {"oid": entry.sha256, "size": entry.size_bytes, "pointerSize": entry.pointer_bytes}
     item = {"type": "file", "oid": entry.oid, "size": entry.size_bytes, "path": entry.path}
     return {**item, **({"lfs": large} if entry.sha256 else {})}
 
 
 def paths_info(exchange: Exchange, repo: str, revision: str) -> None:
+    """The files of the given paths; the ones that are missing are left out."""
     if (found := find(exchange, repo, revision)) is None:
         return
     files = found[1].files
@@ -124,6 +132,7 @@ def paths_info(exchange: Exchange, repo: str, revision: str) -> None:
 
 
 def refs(exchange: Exchange, repo: str) -> None:
+    """The branches of a repository."""
     repository = visible(exchange, repo)
     if repository is None:
         return
@@ -149,6 +158,7 @@ def resolve(exchange: Exchange, repo: str, revision: str, file: str) -> None:
 
 
 def resolve_cache(exchange: Exchange, repo: str, revision: str, file: str) -> None:
+    """The bytes of a small file."""
     if (found := find_file(exchange, repo, revision, file)) is None:
         return
     _, commit, entry = found
@@ -179,6 +189,7 @@ def visible(exchange: Exchange, repo: str) -> Repository | None:
 
 
 def find(exchange: Exchange, repo: str, revision: str) -> tuple[Repository, Commit] | None:
+    """The repository and commit, or None when the answer has already been that there is none."""
     repository = visible(exchange, repo)
     if repository is None:
         return None
@@ -190,6 +201,7 @@ def find(exchange: Exchange, repo: str, revision: str) -> tuple[Repository, Comm
 
 
 def find_file(exchange: Exchange, repo: str, revision: str, file: str) -> tuple[Repository, Commit, Entry] | None:
+    """The file, or None when the answer has already been that there is none, or that it may not be read."""
     if (found := find(exchange, repo, revision)) is None:
         return None
     repository, commit = found
@@ -203,6 +215,7 @@ def find_file(exchange: Exchange, repo: str, revision: str, file: str) -> tuple[
 
 
 def refuse_gated(exchange: Exchange, repository: Repository) -> None:
+    """Answer that the files are for those who were let in."""
     status = 403 if exchange.account else 401
     exchange.error(status, "GatedRepo", f"Access to model {repository.id} is restricted. Ask for access on its page.")
 

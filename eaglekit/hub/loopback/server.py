@@ -47,6 +47,7 @@ class Hub:
         self.close()
 
     def close(self) -> None:
+        """Stop answering, on both ports."""
         for server in self._servers:
             server.shutdown()
             server.server_close()

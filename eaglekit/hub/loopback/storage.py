@@ -44,11 +44,14 @@ class Entry:
 
     @property
     def etag(self) -> str:
+        """What HTTP calls this content: sha256 of a large file, git sha1 of any other."""
         return self.sha256 or self.oid
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
+    """One commit: everything that the repository held at that moment."""
+
     oid: str
     parent: str | None
     title: str
@@ -57,6 +60,8 @@ class Commit:
 
 @dataclass(slots=True)
 class Account:
+    """Someone with a token."""
+
     name: str
     token: str
     role: str = "write"
@@ -65,11 +70,14 @@ class Account:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
+        """Where this account owns repositories."""
         return (self.name, *self.organisations)
 
 
 @dataclass(slots=True)
 class Repository:
+    """One repository with all of its commits."""
+
     id: str
     private: bool = False
     gated: bool = False
@@ -84,6 +92,7 @@ class Repository:
         return self.commits.get(self.branches.get(revision, revision))
 
     def visible_to(self, account: Account | None) -> bool:
+        """Whether `account` may know that this exists."""
         owned = account is not None and self.id.split("/")[0] in account.namespaces
         return owned or not self.private
 
@@ -104,6 +113,7 @@ class Storage:
         (root / "lfs").mkdir()
 
     def add_account(self, account: Account) -> Account:
+        """Remember `account` by its token."""
         self.accounts[account.token] = account
         return account
 
