@@ -14,6 +14,7 @@ from eaglekit.report.codes import (
     hub,
     plan,
     prompts,
+    publish,
     quantisation,
     reference,
     target,
@@ -43,6 +44,7 @@ CODES: Mapping[str, Code] = _collect(
     prompts.CODES,
     quantisation.CODES,
     validate.CODES,
+    publish.CODES,
     command.CODES,
 )
 """Finding code -> its story."""
