@@ -16,6 +16,7 @@ from eaglekit.report.codes import (
     prompts,
     publish,
     quantisation,
+    recipe,
     reference,
     target,
     validate,
@@ -45,6 +46,7 @@ CODES: Mapping[str, Code] = _collect(
     quantisation.CODES,
     validate.CODES,
     publish.CODES,
+    recipe.CODES,
     command.CODES,
 )
 """Finding code -> its story."""

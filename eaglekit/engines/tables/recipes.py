@@ -1,0 +1,155 @@
+"""How each serving engine is started with a drafter: one row for every setting, with its versions and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from types import MappingProxyType
+
+from eaglekit.engines.model import Span
+from eaglekit.engines.rules import EVER, since
+
+
+class Setting(str, Enum):
+    """Something that a server must be told."""
+
+    TARGET = "the target"
+    TARGET_REVISION = "the target's revision"
+    METHOD = "the algorithm"
+    DRAFTER = "the drafter"
+    DRAFTER_REVISION = "the drafter's revision"
+    STEPS = "drafts in a round"
+    STEPS_AND_ONE = "drafts in a round, and the token they start from"
+    BREADTH = "drafts for one position"
+    PARALLEL = "all drafts in one pass"
+    LAYERS = "captured layers, as outputs of blocks"
+
+
+class Place(str, Enum):
+    """Where a setting is written."""
+
+    ARGUMENT = "argument"
+    """After the program's name."""
+    FLAG = "flag"
+    OPTIONS = "options"
+    """In the JSON or YAML that holds what concerns the drafter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one engine is told one setting."""
+
+    engine: str
+    setting: Setting
+    place: Place
+    spelling: str
+    """The flag or the key; empty for an argument."""
+    span: Span
+    source: str
+    value: object = None
+    """What is always written; None where it depends on the drafter, the target or the number of drafts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A server, and where it takes the options that concern the drafter."""
+
+    words: tuple[str, ...]
+    options: str = ""
+    """The flag that takes them as JSON, or as a YAML file of `options_file`."""
+    options_key: str = ""
+    """The key of the YAML file under which they stand."""
+    options_file: str = ""
+
+
+class When(str, Enum):
+    """When a remark is worth making."""
+
+    ALWAYS = "always"
+    MLA = "mla"
+    PARALLEL = "parallel"
+    DATED = "dated"
+    """Versions are months of the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What somebody who starts the server must know besides the command."""
+
+    engine: str
+    when: When
+    text: str
+    source: str
+
+
+PROGRAMS: Mapping[str, Program] = MappingProxyType({
+    "vllm": Program(("vllm", "serve"), "--speculative-config"),
+    "sglang": Program(("python", "-m", "sglang.launch_server")),
+    "trtllm": Program(("trtllm-serve",), "--extra_llm_api_options", "speculative_config", "eagle3.yaml"),
+    "tokenspeed": Program(("tokenspeed", "serve")),
+})  # fmt: skip
+"""Name of an engine -> its server."""
+
+S, P = Setting, Place
+_speculative = "vllm/config/speculative.py"
+_ = partial(Way, "vllm")
+
+_VLLM = (
+    _(S.TARGET,           P.ARGUMENT, "",                       EVER, "vllm/entrypoints/cli/serve.py"),
+    _(S.TARGET_REVISION,  P.FLAG,     "--revision",             EVER, "vllm/engine/arg_utils.py"),
+    _(S.METHOD,           P.OPTIONS,  "method",                 EVER, _speculative, "eagle3"),
+    _(S.DRAFTER,          P.OPTIONS,  "model",                  EVER, _speculative),
+    _(S.DRAFTER_REVISION, P.OPTIONS,  "revision",               EVER, _speculative),
+    _(S.STEPS,            P.OPTIONS,  "num_speculative_tokens", EVER, _speculative),
+    _(S.PARALLEL,         P.OPTIONS,  "parallel_drafting",      since("0.16"), _speculative, True),
+)  # fmt: skip
+
+_arguments = "sglang/srt/server_args.py"
+_ = partial(Way, "sglang")
+
+_SGLANG = (
+    _(S.TARGET,           P.FLAG, "--model-path",                       EVER, _arguments),
+    _(S.TARGET_REVISION,  P.FLAG, "--revision",                         EVER, _arguments),
+    _(S.METHOD,           P.FLAG, "--speculative-algorithm",            EVER, _arguments, "EAGLE3"),
+    _(S.DRAFTER,          P.FLAG, "--speculative-draft-model-path",     EVER, _arguments),
+    _(S.DRAFTER_REVISION, P.FLAG, "--speculative-draft-model-revision", EVER, _arguments),
+    _(S.STEPS,            P.FLAG, "--speculative-num-steps",            EVER, _arguments),
+    _(S.BREADTH,          P.FLAG, "--speculative-eagle-topk",           EVER, _arguments, 1),
+    _(S.STEPS_AND_ONE,    P.FLAG, "--speculative-num-draft-tokens",     EVER, _arguments),
+)  # fmt: skip
+
+_llm_args = "tensorrt_llm/llmapi/llm_args.py"
+_serve = "tensorrt_llm/commands/serve.py"
+_ = partial(Way, "trtllm")
+
+_TRTLLM = (
+    _(S.TARGET,          P.ARGUMENT, "",                         EVER, _serve),
+    _(S.TARGET_REVISION, P.FLAG,     "--revision",               EVER, _serve),
+    _(S.METHOD,          P.OPTIONS,  "decoding_type",            EVER, _llm_args, "Eagle3"),
+    _(S.DRAFTER,         P.OPTIONS,  "speculative_model",        EVER, _llm_args),
+    _(S.STEPS,           P.OPTIONS,  "max_draft_len",            EVER, _llm_args),
+    _(S.LAYERS,          P.OPTIONS,  "eagle3_layers_to_capture", EVER, _llm_args),
+)  # fmt: skip
+
+_ts = "tokenspeed runtime/utils/server_args.py"
+_ = partial(Way, "tokenspeed")
+
+_TOKENSPEED = (
+    _(S.TARGET,          P.ARGUMENT, "",                               EVER, "tokenspeed docs/recipes/models.md"),
+    # Its one --revision is taken for the target and for the drafter (runtime/engine/event_loop.py): none is given.
+    _(S.METHOD,          P.FLAG,     "--speculative-algorithm",        EVER, _ts, "EAGLE3"),
+    _(S.DRAFTER,         P.FLAG,     "--speculative-draft-model-path", EVER, _ts),
+    _(S.STEPS,           P.FLAG,     "--speculative-num-steps",        EVER, _ts),
+    _(S.BREADTH,         P.FLAG,     "--speculative-eagle-topk",       EVER, _ts, 1),
+    _(S.STEPS_AND_ONE,   P.FLAG,     "--speculative-num-draft-tokens", EVER, _ts),
+)  # fmt: skip
+
+WAYS: tuple[Way, ...] = (*_VLLM, *_SGLANG, *_TRTLLM, *_TOKENSPEED)
+"""Every setting of every server, in the order in which it is written."""
+
+REMARKS: tuple[Remark, ...] = (
+    Remark("vllm", When.PARALLEL, "parallel drafting runs on vLLM's V1 runner, to which it turns by itself",
+           "vllm/config/vllm.py"),
+)  # fmt: skip
