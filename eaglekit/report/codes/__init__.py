@@ -14,7 +14,9 @@ from eaglekit.report.codes import (
     hub,
     plan,
     prompts,
+    pull,
     publish,
+    publish_folder,
     quantisation,
     recipe,
     reference,
@@ -45,8 +47,10 @@ CODES: Mapping[str, Code] = _collect(
     prompts.CODES,
     quantisation.CODES,
     validate.CODES,
+    publish_folder.CODES,
     publish.CODES,
     recipe.CODES,
+    pull.CODES,
     command.CODES,
 )
 """Finding code -> its story."""
