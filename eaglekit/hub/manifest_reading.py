@@ -1,0 +1,74 @@
+"""A manifest from somebody else: read as text that may be hostile, and judged before anything is written by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from eaglekit.checkpoint.copying import Written
+from eaglekit.checkpoint.index import unsafe_reason
+from eaglekit.plan.manifest import MANIFEST, parse_manifest
+from eaglekit.report import Finding, Refusal
+from eaglekit.report.model import printable
+
+FILES_LIMIT = 1_000
+"""More files than any drafter has."""
+NAME_LIMIT = 1_024
+"""Characters of one name."""
+NO_SUMS = "or ask its owner to push it with eaglekit"
+PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth")
+"""Endings of files whose loading runs what is in them."""
+DIGEST_LINE = re.compile(r"^[0-9a-f]{64}  ", re.MULTILINE)
+
+
+def read_manifest(data: bytes, place: str) -> dict[str, Written]:
+    """The files that a manifest lists, sorted. Raises `Refusal` for text that is no manifest, or says a thing twice."""
+    try:
+        text = data.decode("utf-8")
+        listed = parse_manifest(text)
+    except ValueError as error:  # UnicodeDecodeError is one too
+        raise Refusal(_invalid(place, f"is no manifest: {error}")) from None
+    lines = len(DIGEST_LINE.findall(text))
+    if not listed:
+        raise Refusal(_invalid(place, "lists no file"))
+    if lines > FILES_LIMIT:
+        raise Refusal(_invalid(place, f"lists {lines} files; at most {FILES_LIMIT} are read"))
+    if lines != len(listed):
+        raise Refusal(_invalid(place, "lists a file twice"))
+    return dict(sorted(listed.items()))
+
+
+def findings_of_names(listed: Mapping[str, Written]) -> Iterator[Finding]:
+    """What is wrong with the names of a manifest, judged as text."""
+    for name in listed:
+        if reason := _wrong_name(name):
+            yield _invalid(MANIFEST, f"lists {printable(name[:NAME_LIMIT])!r}, which {reason}")
+        elif name.lower().endswith(PICKLES):
+            yield Finding(
+                "pull-pickle",
+                f"{MANIFEST} lists {name}, and files of that kind run code when they are loaded",
+                place=name,
+                got=name,
+                expected="weights in safetensors",
+                hint="do not load it; ask the owner for safetensors",
+            )
+
+
+def _wrong_name(name: str) -> str | None:
+    if reason := unsafe_reason(name):
+        return reason
+    if not name.isprintable() or len(name) > NAME_LIMIT:
+        return "is no name of a published file"
+    if any(part.startswith(".") for part in name.split("/")):
+        return "is hidden"
+    return "is the manifest itself" if name == MANIFEST else None
+
+
+def _invalid(place: str, problem: str) -> Finding:
+    return Finding(
+        "pull-manifest-invalid",
+        f"{place} {problem}",
+        place=place,
+        expected="sizes, digests and plain names, as eaglekit push writes them",
+        hint="nothing was written; tell the owner of the repository",
+    )
