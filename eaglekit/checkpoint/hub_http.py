@@ -40,12 +40,13 @@ class RemoteFile:
 class HubConnection:
     """What eaglekit asks of the Hub about one id. Every failure becomes a `Refusal` that holds no secret."""
 
-    def __init__(self, hub_id: HubId, endpoint: str | None = None) -> None:
+    def __init__(self, hub_id: HubId, endpoint: str | None = None, *, token: str | None = None) -> None:
+        """`token` stands in place of the one that huggingface_hub finds in the environment or its store."""
         try:
             from huggingface_hub import constants
         except ValueError:
             raise Refusal(_malformed_endpoint(hub_id)) from None
-        self._headers = _headers(hub_id)
+        self._headers = _headers(hub_id, token)
         token = self._headers.get("authorization", "").removeprefix("Bearer ")
         self.asked = Asked(hub_id, (endpoint or constants.ENDPOINT).rstrip("/"), token)
         self._patience: dict[str, Any] = {
@@ -177,11 +178,11 @@ def _fill(data: bytearray, response: httpx.Response, skip: int, size_bytes: int)
         return
 
 
-def _headers(hub_id: HubId) -> dict[str, str]:
+def _headers(hub_id: HubId, token: str | None) -> dict[str, str]:
     from eaglekit.checkpoint.hub_client import build_hf_headers
 
     try:
-        return build_hf_headers(library_name="eaglekit", library_version=__version__)
+        return build_hf_headers(token=token, library_name="eaglekit", library_version=__version__)
     except (OSError, UnicodeError) as error:
         words = error.strerror if isinstance(error, OSError) else "it is not text"
         raise Refusal(_unusable_token(hub_id, f"cannot be read from its file: {words}")) from None
