@@ -9,7 +9,7 @@ from eaglekit.checkpoint.copying import Written
 from eaglekit.checkpoint.index import unsafe_reason
 from eaglekit.plan.manifest import MANIFEST, parse_manifest
 from eaglekit.report import Finding, Refusal
-from eaglekit.report.model import printable
+from eaglekit.report.model import printable, refuse_if
 
 FILES_LIMIT = 1_000
 """More files than any drafter has."""
@@ -22,7 +22,9 @@ DIGEST_LINE = re.compile(r"^[0-9a-f]{64}  ", re.MULTILINE)
 
 
 def read_manifest(data: bytes, place: str) -> dict[str, Written]:
-    """The files that a manifest lists, sorted. Raises `Refusal` for text that is no manifest, or says a thing twice."""
+    """The files that a manifest lists, sorted. Raises `Refusal` for text that is no manifest, and for names that lead
+    astray: they decide what is written where.
+    """
     try:
         text = data.decode("utf-8")
         listed = parse_manifest(text)
@@ -35,18 +37,19 @@ def read_manifest(data: bytes, place: str) -> dict[str, Written]:
         raise Refusal(_invalid(place, f"lists {lines} files; at most {FILES_LIMIT} are read"))
     if lines != len(listed):
         raise Refusal(_invalid(place, "lists a file twice"))
+    refuse_if(list(_findings_of_names(listed, place)))
     return dict(sorted(listed.items()))
 
 
-def findings_of_names(listed: Mapping[str, Written]) -> Iterator[Finding]:
+def _findings_of_names(listed: Mapping[str, Written], place: str) -> Iterator[Finding]:
     """What is wrong with the names of a manifest, judged as text."""
     for name in listed:
         if reason := _wrong_name(name):
-            yield _invalid(MANIFEST, f"lists {printable(name[:NAME_LIMIT])!r}, which {reason}")
+            yield _invalid(place, f"lists {printable(name[:NAME_LIMIT])!r}, which {reason}")
         elif name.lower().endswith(PICKLES):
             yield Finding(
                 "pull-pickle",
-                f"{MANIFEST} lists {name}, and files of that kind run code when they are loaded",
+                f"{place} lists {name}, and files of that kind run code when they are loaded",
                 place=name,
                 got=name,
                 expected="weights in safetensors",

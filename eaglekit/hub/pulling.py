@@ -16,7 +16,7 @@ from eaglekit.checkpoint.hub_http import HubConnection
 from eaglekit.checkpoint.hub_id import HubId
 from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.checkpoint.writing import StagedFolder
-from eaglekit.hub.manifest_reading import NO_SUMS, findings_of_names, read_manifest
+from eaglekit.hub.manifest_reading import NO_SUMS, read_manifest
 from eaglekit.hub.model import CARD, SIGNATURE, LocalFile, RemoteEntry
 from eaglekit.plan.manifest import MANIFEST
 from eaglekit.plan.saved import digests
@@ -100,8 +100,7 @@ def look(hub_id: HubId, *, expect: str | None = None) -> Offer:
         raise Refusal(_unexpected(source, made.sha256, expect))
     listed = read_manifest(data, MANIFEST)
     there = listing(source)
-    findings = [*findings_of_names(listed), *_differences(listed, there)]
-    refuse_if(findings)
+    refuse_if(list(_differences(listed, there)))
     beside = {
         name: there[name]
         for name, limit in BESIDE.items()
@@ -172,9 +171,7 @@ def manifest_of(source: Source) -> Mapping[str, Written] | None:
         return None
     if size_bytes > MANIFEST_LIMIT:
         raise Refusal(_large_manifest(size_bytes))
-    listed = read_manifest(source.read(MANIFEST, 0, size_bytes), MANIFEST)
-    refuse_if(list(findings_of_names(listed)))
-    return listed
+    return read_manifest(source.read(MANIFEST, 0, size_bytes), MANIFEST)
 
 
 def _entry(item: Any) -> RemoteEntry | None:
