@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "diff": ("eaglekit.cli.diff", "command", "Compare two drafters by role and meaning."),
     "validate": ("eaglekit.cli.validate", "command", "Tell whether a drafter is right, and what it is worth."),
     "pull": ("eaglekit.cli.pull", "command", "Download a published drafter, and prove every byte."),
+    "recipe": ("eaglekit.cli.recipe", "command", "Print the command that serves a drafter with its target."),
     "explain": ("eaglekit.cli.explain", "command", "Tell the story behind a finding code."),
     "engines": ("eaglekit.cli.tables", "engines", "List the engines and what each honours."),
     "dialects": ("eaglekit.cli.tables", "dialects", "List the spellings that are read and written."),

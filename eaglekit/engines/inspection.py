@@ -44,8 +44,7 @@ def inspect(
     tables = [_tensors(outcome)]
     if outcome.drafter is not None and spec is not None:
         facts += [Fact(name, value, origin) for name, value, origin in outcome.drafter.facts()]
-        artefact = Artefact(checkpoint.config, checkpoint.tensors, _beside(spec, target), _seen_ids(spec, given))
-        found = readings(artefact)
+        found = readings(artefact_of(checkpoint, spec, given, target))
         tables.insert(0, engine_table(found))
         findings += request_findings([select(found, request) for request in requests], severity=Severity.ERROR)
     tables.append(
@@ -54,6 +53,11 @@ def inspect(
     return replace(
         base, facts=tuple(facts), findings=tuple(shortened(list(dict.fromkeys(findings)))), tables=tuple(tables)
     )
+
+
+def artefact_of(checkpoint: Checkpoint, spec: Spec, given: Given, target: Target | None = None) -> Artefact:
+    """A checkpoint as engines meet it beside `target`; `spec` is what it was read as, with what `given` says."""
+    return Artefact(checkpoint.config, checkpoint.tensors, _beside(spec, target), _seen_ids(spec, given))
 
 
 def _beside(spec: Spec, target: Target | None) -> Spec:

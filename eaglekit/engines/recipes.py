@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from eaglekit.checkpoint.hub_id import is_local, parse_hub_id
 from eaglekit.dialects.families import OUTPUT_OF, Inexpressible
-from eaglekit.drafter import Attention, Fusion, Spec
+from eaglekit.drafter import Fusion, Spec
 from eaglekit.engines.evaluate import readings
 from eaglekit.engines.model import Artefact, Reading, Verdict, Version
 from eaglekit.engines.requests import known_engine
@@ -53,11 +53,18 @@ class Recipe:
 
 
 def recipes(
-    artefact: Artefact, *, drafter: str, target: str, draft_tokens: int, engines: Iterable[str] | None = None
+    artefact: Artefact,
+    *,
+    drafter: str,
+    target: str,
+    draft_tokens: int,
+    engines: Iterable[str] | None = None,
+    target_context: int | None = None,
 ) -> tuple[Recipe, ...]:
     """A recipe for each of `engines`, or for every server that is known, in that order.
 
     `drafter` and `target` are folders or Hub ids, ORG/NAME or ORG/NAME@REVISION, as they will stand in the command.
+    `target_context` is how many positions the target has, where that is known.
     Raises `Refusal` for an engine without a known command and for a name that cannot stand in one.
     """
     names = tuple(PROGRAMS) if engines is None else tuple(dict.fromkeys(known_engine(name).name for name in engines))
@@ -67,9 +74,10 @@ def recipes(
     if findings:
         raise Refusal(*findings)
     wanted = _wanted(artefact.spec, drafter, target, draft_tokens)
+    true = _circumstances(artefact.spec, target_context)
     found = readings(artefact, names)
     return tuple(
-        _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, artefact.spec)
+        _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, true)
         for name in names
     )
 
@@ -110,7 +118,15 @@ def _layers(spec: Spec) -> list[int] | None:
         return None
 
 
-def _recipe(engine: Engine, found: Sequence[Reading], wanted: Wanted, spec: Spec) -> Recipe:
+def _circumstances(spec: Spec, target_context: int | None) -> frozenset[When]:
+    """The circumstances that some remark is about and that are true here."""
+    own = spec.max_position_embeddings
+    short = own is not None and target_context is not None and own < target_context
+    true = {When.ALWAYS: True, When.PARALLEL: spec.parallel_drafting, When.SHORT: short}
+    return frozenset(when for when, holds in true.items() if holds)
+
+
+def _recipe(engine: Engine, found: Sequence[Reading], wanted: Wanted, true: frozenset[When]) -> Recipe:
     newest = found[-1]
     blank = Recipe(engine.name, engine.title, None, newest.verdict, "bash", "", ())
     if not _fits(newest):
@@ -119,7 +135,7 @@ def _recipe(engine: Engine, found: Sequence[Reading], wanted: Wanted, spec: Spec
     minimum = _minimum(engine, found, ways, wanted)
     kept = [reading for reading in found if reading.span.until is None or minimum < reading.span.until]
     effects = dict.fromkeys(effect.text for reading in reversed(kept) for effect in reading.effects)
-    notes = (*effects, *_remarks(engine, wanted, spec, ways), *_paths(wanted))
+    notes = (*effects, *_remarks(engine, wanted, true, ways), *_paths(wanted))
     return replace(blank, minimum=minimum, text=_written(PROGRAMS[engine.name], ways, wanted), notes=notes)
 
 
@@ -164,15 +180,9 @@ def _reasons(engine: Engine, found: Sequence[Reading]) -> Iterable[str]:
     yield f"eaglekit convert SRC DST --for {engine.name} writes what it reads, or says why it cannot"
 
 
-def _remarks(engine: Engine, wanted: Wanted, spec: Spec, ways: tuple[Way, ...]) -> Iterable[str]:
+def _remarks(engine: Engine, wanted: Wanted, true: frozenset[When], ways: tuple[Way, ...]) -> Iterable[str]:
     told = {way.setting for way in ways}
-    true = {
-        When.ALWAYS: True,
-        When.MLA: spec.attention is Attention.MLA,
-        When.PARALLEL: spec.parallel_drafting,
-        When.DATED: engine.versions[-1].is_date,
-    }
-    yield from (remark.text for remark in REMARKS if remark.engine == engine.name and true[remark.when])
+    yield from (remark.text for remark in REMARKS if remark.engine == engine.name and remark.when in true)
     for place, revision in _PINS.items():
         if revision in wanted and revision not in told:
             yield (

@@ -68,10 +68,10 @@ class When(str, Enum):
     """When a remark is worth making."""
 
     ALWAYS = "always"
-    MLA = "mla"
     PARALLEL = "parallel"
-    DATED = "dated"
-    """Versions are months of the source."""
+    """The drafter drafts in one pass."""
+    SHORT = "short"
+    """The drafter's positions end before the target's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +107,16 @@ _VLLM = (
 )  # fmt: skip
 
 _arguments = "sglang/srt/server_args.py"
+# Wheels 0.4.6, 0.4.10, 0.5.1: one --revision, taken for the target and for the drafter; 0.5.2 and later: one each.
+_worker = "sglang/srt/managers/tp_worker.py"
 _ = partial(Way, "sglang")
 
 _SGLANG = (
     _(S.TARGET,           P.FLAG, "--model-path",                       EVER, _arguments),
-    _(S.TARGET_REVISION,  P.FLAG, "--revision",                         EVER, _arguments),
+    _(S.TARGET_REVISION,  P.FLAG, "--revision",                         since("0.5.2"), _worker),
     _(S.METHOD,           P.FLAG, "--speculative-algorithm",            EVER, _arguments, "EAGLE3"),
     _(S.DRAFTER,          P.FLAG, "--speculative-draft-model-path",     EVER, _arguments),
-    _(S.DRAFTER_REVISION, P.FLAG, "--speculative-draft-model-revision", EVER, _arguments),
+    _(S.DRAFTER_REVISION, P.FLAG, "--speculative-draft-model-revision", since("0.5.2"), _worker),
     _(S.STEPS,            P.FLAG, "--speculative-num-steps",            EVER, _arguments),
     _(S.BREADTH,          P.FLAG, "--speculative-eagle-topk",           EVER, _arguments, 1),
     _(S.STEPS_AND_ONE,    P.FLAG, "--speculative-num-draft-tokens",     EVER, _arguments),
@@ -152,4 +154,14 @@ WAYS: tuple[Way, ...] = (*_VLLM, *_SGLANG, *_TRTLLM, *_TOKENSPEED)
 REMARKS: tuple[Remark, ...] = (
     Remark("vllm", When.PARALLEL, "parallel drafting runs on vLLM's V1 runner, to which it turns by itself",
            "vllm/config/vllm.py"),
+    Remark("vllm", When.SHORT, "the target takes longer texts than the drafter has positions for, and vLLM stops at "
+           "the first position beyond: limit it with --max-model-len, or convert with --target",
+           "vllm-project/vllm#48894"),
+    Remark("sglang", When.SHORT, "the target takes longer texts than the drafter has positions for, and SGLang does "
+           "not start: set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1, or convert with --target",
+           "sglang/srt/configs/model_config.py"),
+    # Wheels 0.5.8 to 0.5.23: the option of the drafter takes over what --quantization says of the target.
+    Remark("sglang", When.ALWAYS, "if --quantization is added for the target, add also "
+           "--speculative-draft-model-quantization unquant: the drafter takes over the target's otherwise",
+           "sgl-project/sglang#28196"),
 )  # fmt: skip

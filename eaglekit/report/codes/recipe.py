@@ -25,6 +25,15 @@ CODES: tuple[Code, ...] = (
         "`eaglekit inspect` tells what every known engine makes of the file.",
     ),
     Code(
+        "recipe-withheld",
+        ERROR,
+        "A server would not run this file as it was trained",
+        "A drafter that a server misreads costs time in every round and never says so: the text stays right. So a "
+        "command is printed only where the newest known version reads the file, and nothing about it is open.",
+        "Convert it for the server: `eaglekit convert SRC DST --for ENGINE` writes what it reads, or says why it "
+        "cannot. Where the reason is that something is not known, name the target.",
+    ),
+    Code(
         "recipe-name-unprintable",
         ERROR,
         "A name cannot stand in a command",
