@@ -7,11 +7,26 @@ from __future__ import annotations
 
 from huggingface_hub.utils import (  # type: ignore[attr-defined]  # exported lazily, which mypy cannot see
     build_hf_headers,
+    disable_progress_bars,
+    get_session,
     hf_raise_for_status,
     http_backoff,
     http_stream_backoff,
     httpx,
+    set_client_factory,
     tqdm,
 )
+from huggingface_hub.utils._http import default_client_factory
 
-__all__ = ["build_hf_headers", "hf_raise_for_status", "http_backoff", "http_stream_backoff", "httpx", "tqdm"]
+__all__ = [
+    "build_hf_headers",
+    "default_client_factory",
+    "disable_progress_bars",
+    "get_session",
+    "hf_raise_for_status",
+    "http_backoff",
+    "http_stream_backoff",
+    "httpx",
+    "set_client_factory",
+    "tqdm",
+]

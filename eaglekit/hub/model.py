@@ -96,6 +96,15 @@ class Account:
     """`read`, `write`, `fineGrained`, or what else the Hub says."""
     namespaces: tuple[str, ...]
     """The account and the organisations it may write in, as far as the Hub tells."""
+    repositories: tuple[str, ...] = ()
+    """Single repositories that a fine-grained token may write to, outside of `namespaces`."""
+    known: bool = True
+    """Whether the Hub told what the token may do; where it did not, only trying shows."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Everything it may write in, as far as that is known."""
+        return self.namespaces + self.repositories
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,8 @@ class RemoteState:
     """Tag -> commit."""
     entries: Mapping[str, RemoteEntry] = field(default_factory=dict)
     """Every file of `parent`, by name."""
+    pulls: Mapping[str, str] = field(default_factory=dict)
+    """`refs/pr/N` -> commit, where a pull request is wished."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,137 @@
+"""`commit`: the bytes first, then one commit that is locked to what the plan stands on. Failures are looked into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eaglekit import __version__
+from eaglekit.checkpoint.hub_errors import clean
+from eaglekit.hub.aftermath import Published, look_into, proposed_already, recorded, trailer
+from eaglekit.hub.client import HubClient, foreign_errors
+from eaglekit.hub.looking import branch_head, entries_at
+from eaglekit.hub.model import CARD, Outline
+from eaglekit.hub.sending import Journal, Tell, prepared, send
+from eaglekit.hub.words import Doing
+from eaglekit.report import Finding, Refusal
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitInfo
+
+FRESH = frozenset({".gitattributes", "README.md"})
+"""What a repository can hold that was made a moment ago."""
+
+
+def commit(planned: Outline, client: HubClient, journal: Journal, tell: Tell) -> Published:
+    """The commit with every file that is new or changed. Raises `Refusal`; then nothing was published.
+
+    `journal` is kept up to date for whoever is interrupted.
+    """
+    wishes, state = planned.wishes, planned.state
+    if not planned.sends and state.parent is not None:
+        return Published(state.parent, state.parent, recorded=False)
+    if (found := proposed_already(planned, client)) is not None:
+        return found
+    _check_card(planned, client)
+    parent = state.parent if state.parent is not None else _create(planned, client, journal)
+    if not state.branch_exists and wishes.revision != "main":
+        journal.stage = f"making the branch {wishes.revision}"
+        client.write(
+            Doing.BRANCH,
+            lambda: client.api.create_branch(client.repo, branch=wishes.revision, revision=parent),
+        )
+    operations = prepared(planned, tell)
+    send(operations, planned, client, journal)
+    journal.stage = "recording the commit"
+    journal.uncertain = True
+    try:
+        answer = client.attempt(lambda: _create_commit(operations, planned, parent, client))
+    except foreign_errors() as error:
+        published = look_into(error, planned, parent, client)
+    else:
+        published = recorded(answer, planned, parent, client)
+    journal.uncertain = False
+    journal.commit = published.commit
+    return published
+
+
+def message(planned: Outline) -> tuple[str, str]:
+    """Title and description of the commit."""
+    title, _, rest = (
+        planned.wishes.message or f"Publish {planned.wishes.repo.rpartition('/')[2]} with eaglekit"
+    ).partition("\n")
+    own = f"eaglekit {__version__}\n{trailer(planned.files)}"
+    return title.strip(), f"{rest.strip()}\n\n{own}".strip()
+
+
+def _create_commit(operations: list[Any], planned: Outline, parent: str, client: HubClient) -> CommitInfo:
+    title, description = message(planned)
+    return client.api.create_commit(
+        client.repo,
+        operations,
+        commit_message=title,
+        commit_description=description,
+        revision=planned.wishes.revision,
+        create_pr=planned.wishes.create_pr,
+        parent_commit=parent,
+    )
+
+
+def _create(planned: Outline, client: HubClient, journal: Journal) -> str:
+    """The first commit of a repository that is made now. Refuses one that somebody else made meanwhile."""
+    journal.stage = f"making {client.repo}"
+    visibility = "public" if planned.wishes.public else "private"
+    client.write(Doing.CREATE, lambda: client.api.create_repo(client.repo, private=visibility == "private"))
+    journal.created = True
+    client.say(f"made {client.repo} ({visibility})")
+    head = branch_head(client, "main")
+    if head is None:
+        raise Refusal(client.connection.wrong("", "a new repository without main", "a first commit"))
+    others = set(entries_at(client, head)) - FRESH
+    if others or len(client.read(Doing.LOOK, lambda: client.api.list_repo_commits(client.repo, revision=head))) > 1:
+        raise Refusal(
+            Finding(
+                "push-rival-commit",
+                f"{client.repo} was empty when the plan was made, and is not now",
+                place=client.repo,
+                got=", ".join(sorted(others)) or "a second commit",
+                expected="a repository that was made a moment ago",
+                hint="nothing was published; run the same command again, which makes a new plan",
+            )
+        )
+    return head
+
+
+def _check_card(planned: Outline, client: HubClient) -> None:
+    """Ask the Hub about the card before any weight is sent. A mirror that has no such question is not asked."""
+    if not any(file.name == CARD for file in planned.sends):
+        return
+    nothing: tuple[str, ...] = ()
+    errors = client.read(Doing.CARD, lambda: _card_errors(planned.card, client), missing=nothing)
+    if errors:
+        raise Refusal(
+            *(
+                Finding(
+                    "push-card-refused",
+                    "the Hub does not accept the front matter of README.md",
+                    place="README.md",
+                    got=text,
+                    hint="correct it; nothing was sent",
+                )
+                for text in errors
+            )
+        )
+
+
+def _card_errors(card: str, client: HubClient) -> tuple[str, ...]:
+    from eaglekit.checkpoint.hub_client import build_hf_headers, get_session, hf_raise_for_status
+
+    response = get_session().post(
+        f"{client.asked.endpoint}/api/validate-yaml",
+        json={"content": card, "repoType": "model"},
+        headers=build_hf_headers(token=client.asked.token, library_name="eaglekit", library_version=__version__),
+    )
+    if response.status_code != 400:
+        hf_raise_for_status(response)
+        return ()
+    errors = response.json().get("errors") or [{"message": "HTTP 400"}]
+    return tuple(clean(str(error.get("message", error)), client.asked.token) for error in errors)
