@@ -4,8 +4,8 @@ Must never know what EAGLE is, or import any other room.
 """
 
 from eaglekit.hub.loopback.exchange import Record
-from eaglekit.hub.loopback.faults import Fault
+from eaglekit.hub.loopback.faults import Fault, another_digest
+from eaglekit.hub.loopback.model import Account, Commit, Scope
 from eaglekit.hub.loopback.server import Hub
-from eaglekit.hub.loopback.storage import Account, Commit
 
-__all__ = ["Account", "Commit", "Fault", "Hub", "Record"]
+__all__ = ["Account", "Commit", "Fault", "Hub", "Record", "Scope", "another_digest"]

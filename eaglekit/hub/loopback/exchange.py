@@ -7,16 +7,21 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-if TYPE_CHECKING:
-    from eaglekit.hub.loopback.server import Hub
-    from eaglekit.hub.loopback.storage import Account
+from eaglekit.hub.loopback.body import PIECE_BYTES, Body, BodyCutError
 
-PIECE_BYTES = 64 << 10
+if TYPE_CHECKING:
+    from eaglekit.hub.loopback.model import Account
+    from eaglekit.hub.loopback.server import Hub
+    from eaglekit.hub.loopback.storage import Storage
+
+READING_POSTS = ("/paths-info/", "/preupload/", "/api/validate-yaml")
+"""Requests that are posted but change nothing."""
 
 
 @dataclass(slots=True)
@@ -30,8 +35,25 @@ class Record:
     range: str
     had_authorization: bool
     status: int = 0
+    """0 when the connection was cut before an answer."""
     sent_bytes: int = 0
     """Bytes of content written to the connection, headers not counted."""
+    received_bytes: int = 0
+    """Bytes of the request's body that were read."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether this asked for something to be changed."""
+        return self.method not in {"GET", "HEAD"} and not any(part in self.path for part in READING_POSTS)
+
+
+class Refused(Exception):  # noqa: N818 - an answer of the Hub, not a failure of the server
+    """The answer is an error, worded the way the Hub words one."""
+
+    def __init__(self, status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = {**({"X-Error-Code": code} if code else {}), "X-Error-Message": message, **(headers or {})}
 
 
 class Exchange:
@@ -48,23 +70,48 @@ class Exchange:
         self.token = authorization.removeprefix("Bearer ")
         self.record = Record(origin, handler.command, handler.path, self.headers.get("Range", ""), bool(authorization))
         self.fault = hub.faults.next_for(handler.command, self.path)
-        self.body = self._read_body()
+        cut = self.fault.cut_after_received_bytes if self.fault else None
+        self.body = Body(handler.rfile, handler.headers, cut_after_bytes=cut)
+        self._silent = False
 
     @property
+    def storage(self) -> Storage:
+        """What the Hub remembers."""
+        return self.hub.storage
+
+    @cached_property
     def account(self) -> Account | None:
         """Whoever the token of this request belongs to."""
-        return self.hub.storage.accounts.get(self.token)
+        return self.hub.storage.account_of(self.token) if self.token else None
+
+    def json(self) -> dict[str, Any]:
+        """The body, which has to be a JSON object."""
+        try:
+            value = json.loads(self.body.read() or b"{}")
+        except ValueError:
+            raise Refused(400, "Invalid JSON") from None
+        if not isinstance(value, dict):
+            raise Refused(400, "Invalid JSON: not an object")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Whether the query says yes to `name`."""
+        return self.query.get(name, "").lower() in {"1", "true"}
 
     def answer(self, status: int, content: Any = None, headers: Mapping[str, str] | None = None) -> None:
         """Answer with bytes, or with anything else as JSON."""
+        if self._silent:
+            return
+        if self.fault and self.fault.alter and not isinstance(content, bytes):
+            content = self.fault.alter(content)
         body = content if isinstance(content, bytes) else json.dumps(content if content is not None else {}).encode()
+        self.body.drain()
         self._start(status, len(body), {"Content-Type": "application/json", **(headers or {})})
         self._write(body)
 
-    def error(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
-        """Answer with an error the way the Hub words one."""
-        named = {"X-Error-Code": code} if code else {}
-        self.answer(status, {"error": message}, {**named, "X-Error-Message": message, **(headers or {})})
+    def refuse(self, refused: Refused) -> None:
+        """Answer with an error."""
+        self.answer(refused.status, {"error": str(refused)}, refused.headers)
 
     def redirect(self, status: int, location: str, headers: Mapping[str, str]) -> None:
         """Send the client to another address."""
@@ -88,21 +135,35 @@ class Exchange:
         self._start(206, end - start, {**shared, "Content-Range": f"bytes {start}-{end - 1}/{size}"})
         self._send_slice(path, start, end)
 
-    def misbehave(self) -> bool:
-        """Do what the fault plan says before any answer; True when that was the answer."""
+    def before(self) -> bool:
+        """Do what the fault plan says before the request is handled; True when that was the answer."""
         if self.fault is None:
             return False
+        if self.fault.call:
+            self.fault.call()
         time.sleep(self.fault.stall_s)
-        if self.fault.status is None:
+        self._silent = self.fault.after_the_fact and self.fault.replaces_answer
+        if not self.fault.replaces_answer or self._silent:
             return False
-        self.answer(self.fault.status, self.fault.body or b"")
+        self._answer_wrongly()
         return True
+
+    def after(self) -> None:
+        """Do what the fault plan says once the request has been handled, and nobody was told."""
+        if self._silent:
+            self._silent = False
+            self._answer_wrongly()
+
+    def _answer_wrongly(self) -> None:
+        if self.fault is None or self.fault.cut or self.fault.status is None:
+            raise BodyCutError("cut by the fault plan")
+        self.answer(self.fault.status, self.fault.body or b"")
 
     def _start(self, status: int, size_bytes: int, headers: Mapping[str, str]) -> None:
         self.record.status = status
         self._handler.send_response(status)
         for name, value in {**headers, **(self.fault.headers if self.fault else {})}.items():
-            self._handler.send_header(name, value)
+            self._handler.send_header(name, one_line(value))
         self._handler.send_header("Content-Length", str(size_bytes))
         self._handler.end_headers()
 
@@ -127,21 +188,16 @@ class Exchange:
         self._handler.close_connection = True
         return False
 
-    def _read_body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self._handler.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = b""
-        while size := int(self._handler.rfile.readline().split(b";")[0], 16):
-            body += self._handler.rfile.read(size)
-            self._handler.rfile.readline()
-        self._handler.rfile.readline()
-        return body
+
+def one_line(text: str) -> str:
+    """`text` as a header can carry it: whatever a request put into a message, it adds no header."""
+    return "".join(character if " " <= character <= "~" else "?" for character in text)
 
 
 def parse_range(header: str, size: int) -> tuple[int, int] | None:
     """The [start, end) a Range header asks for in a file of `size` bytes, or None for the whole file."""
     first, dash, last = header.removeprefix("bytes=").partition("-")
-    if not dash or not header.startswith("bytes=") or "," in last:
+    if not dash or not header.startswith("bytes=") or not f"{first}{last}".isdigit():
         return None
     if not first:
         return max(0, size - int(last)), size

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -17,12 +18,22 @@ class Fault:
     method: str = "GET"
     after: int = 0
     times: int = 1_000_000
+    call: Callable[[], object] | None = None
+    """Called before the request is handled: what happens between two requests of a client, a rival's commit say."""
     status: int | None = None
     """Answer this status and no content."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent along, or instead of the header of that name."""
     body: bytes | None = None
     """Answer this content; goes with `status`."""
+    cut: bool = False
+    """Close the connection instead of answering."""
+    after_the_fact: bool = False
+    """Do what was asked for first, and only then what `status` or `cut` says: the client cannot know."""
+    alter: Callable[[Any], Any] | None = None
+    """Answer what this makes of the JSON that would have been the answer."""
+    cut_after_received_bytes: int | None = None
+    """Close the connection after so many bytes of the request's body."""
     ignore_range: bool = False
     """Answer 200 and send the whole file."""
     shift_range_bytes: int = 0
@@ -32,6 +43,25 @@ class Fault:
     stall_s: float = 0.0
     """Wait before answering."""
     seen: int = 0
+
+    @property
+    def replaces_answer(self) -> bool:
+        """Whether the client gets another answer than the one it should."""
+        return self.cut or self.status is not None
+
+
+def another_digest(path: str) -> Callable[[Any], Any]:
+    """An `alter` for a listing: `path` gets digests that are not its own."""
+
+    def altered(items: Any) -> Any:
+        return [
+            {**item, "oid": "0" * 40, **({"lfs": {**item["lfs"], "oid": "0" * 64}} if "lfs" in item else {})}
+            if item["path"] == path
+            else item
+            for item in items
+        ]
+
+    return altered
 
 
 class FaultPlan:

@@ -1,64 +1,36 @@
-"""The read-only half of the Hub's HTTP interface, as huggingface_hub uses it."""
+"""Reading a repository: what is in it, and the bytes."""
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from eaglekit.hub.loopback.exchange import Exchange
-from eaglekit.hub.loopback.storage import Commit, Entry, Repository
+from eaglekit.hub.loopback import xet
+from eaglekit.hub.loopback.access import find, find_file
+from eaglekit.hub.loopback.content import Entry, tree_oids
+from eaglekit.hub.loopback.exchange import Exchange, Refused
+from eaglekit.hub.loopback.model import Commit, Repository
 
-Route = Callable[..., None]
-
-REPO = r"(?P<repo>[^/]+/[^/]+)"
-REVISION = r"(?P<revision>[^/]+)"
-
-
-def whoami(exchange: Exchange) -> None:
-    """Who the token belongs to, and what it may do."""
-    account = exchange.account
-    if account is None:
-        exchange.error(401, "", "Invalid username or password.")
-        return
-    organisations = [{"name": name, "type": "org", "roleInOrg": "write"} for name in account.organisations]
-    access = {"displayName": "test", "role": account.role}
-    exchange.answer(
-        200,
-        {
-            "type": "user",
-            "name": account.name,
-            "fullname": account.name,
-            "orgs": organisations,
-            "auth": {"type": "access_token", "accessToken": access},
-        },
-    )
-
-
-def auth_check(exchange: Exchange, repo: str) -> None:
-    """Whether this account may read the files."""
-    repository = visible(exchange, repo)
-    if repository is None:
-        return
-    if not repository.open_to(exchange.account):
-        refuse_gated(exchange, repository)
-        return
-    exchange.answer(200, b"")
+SCANS = ("avScan", "pickleImportScan", "protectAiScan", "jFrogScan", "virusTotalScan")
+NOT_SCANNED = {"status": "unscanned", **dict.fromkeys(SCANS)}
+"""What the Hub says of a file that its scanners have not come to yet."""
 
 
 def model_info(exchange: Exchange, repo: str, revision: str = "main") -> None:
     """A repository at a revision: its commit, and the names of its files."""
-    if (found := find(exchange, repo, revision)) is None:
-        return
-    repository, commit = found
-    with_blobs = exchange.query.get("blobs", "").lower() == "true"
+    repository, commit = find(exchange, repo, revision)
+    with_blobs = exchange.flag("blobs")
     exchange.answer(
         200,
         {
+            "_id": repository.id,
             "id": repository.id,
             "modelId": repository.id,
+            "author": repository.id.split("/")[0],
             "sha": commit.oid,
+            "lastModified": commit.date,
             "private": repository.private,
             "gated": "manual" if repository.gated else False,
             "disabled": False,
@@ -81,164 +53,94 @@ def sibling(entry: Entry, with_blobs: bool) -> dict[str, Any]:
 
 def tree(exchange: Exchange, repo: str, revision: str, folder: str = "") -> None:
     """A page of the listing; the address of the next one goes into the Link header."""
-    if (found := find(exchange, repo, revision)) is None:
-        return
-    _, commit = found
-    recursive = exchange.query.get("recursive", "").lower() in {"true", "1"}
-    items = listing(commit, folder, recursive)
+    repository, commit = find(exchange, repo, revision)
+    prefix = f"{folder.strip('/')}/" if folder else ""
+    below = [item for item in listing(exchange, repository, commit) if str(item["path"]).startswith(prefix)]
+    recursive = exchange.flag("recursive")
+    items = [item for item in below if recursive or "/" not in str(item["path"]).removeprefix(prefix)]
     if folder and not items:
-        exchange.error(404, "EntryNotFound", f"{folder} does not exist on {revision!r}")
-        return
-    start = int(exchange.query.get("cursor", "0"))
+        raise Refused(404, f"{folder} does not exist on {revision!r}", "EntryNotFound")
+    answer_page(exchange, items)
+
+
+def answer_page(exchange: Exchange, items: Sequence[Any], *, total: bool = False) -> None:
+    """Answer with the part of `items` that was asked for, and say where the next one is."""
+    cursor = exchange.query.get("cursor", "0")
+    start = int(cursor) if cursor.isdigit() else 0
     stop = start + exchange.hub.page_size
-    headers = {}
+    headers = {"X-Total-Count": str(len(items))} if total else {}
     if stop < len(items):
         next_query = urlencode({**exchange.query, "cursor": stop})
         headers["Link"] = f'<{exchange.hub.endpoint}{exchange.path}?{next_query}>; rel="next"'
     exchange.answer(200, items[start:stop], headers)
 
 
-def listing(commit: Commit, folder: str, recursive: bool) -> list[dict[str, Any]]:
-    """Files and folders below `folder`, by path."""
-    prefix = f"{folder}/" if folder else ""
-    below = [entry for entry in commit.files.values() if entry.path.startswith(prefix)]
-    parents = {parent for entry in below for parent in parents_of(entry.path) if parent.startswith(prefix)}
-    items = [{"type": "directory", "oid": "0" * 40, "size": 0, "path": path} for path in parents]
-    items += [described(entry) for entry in below]
-    near = [item for item in items if recursive or "/" not in str(item["path"]).removeprefix(prefix)]
-    return sorted(near, key=lambda item: str(item["path"]))
+def listing(exchange: Exchange, repository: Repository, commit: Commit) -> list[dict[str, Any]]:
+    """Every file and folder of a commit, by path; with `expand`, as much as the Hub knows of each."""
+    folders = [
+        {"type": "directory", "oid": oid, "size": 0, "path": path}
+        for path, oid in tree_oids(commit.files.values()).items()
+        if path
+    ]
+    files = [described(exchange, entry) for entry in commit.files.values()]
+    items = sorted([*folders, *files], key=lambda item: PurePosixPath(str(item["path"])).parts)
+    if not exchange.flag("expand"):
+        return items
+    touched = last_commits(repository, commit)
+    return [{**item, "lastCommit": touched[str(item["path"])]} for item in items]
 
 
-def parents_of(path: str) -> list[str]:
-    """The folders that `path` lies in, outermost first."""
-    names = path.split("/")[:-1]
-    return ["/".join(names[: depth + 1]) for depth in range(len(names))]
-
-
-def described(entry: Entry) -> dict[str, Any]:
+def described(exchange: Exchange, entry: Entry) -> dict[str, Any]:
     """A file as a tree listing gives it."""
-    large = {"oid": entry.sha256, "size": entry.size_bytes, "pointerSize": entry.pointer_bytes}
     item = {"type": "file", "oid": entry.oid, "size": entry.size_bytes, "path": entry.path}
-    return {**item, **({"lfs": large} if entry.sha256 else {})}
+    if entry.sha256:
+        large = {"oid": entry.sha256, "size": entry.size_bytes, "pointerSize": entry.pointer_bytes}
+        item = {**item, "lfs": large, **xet.in_listing(exchange, entry)}
+    return {**item, **({"securityFileStatus": NOT_SCANNED} if exchange.flag("expand") else {})}
+
+
+def last_commits(repository: Repository, commit: Commit) -> dict[str, dict[str, str]]:
+    """For every file and folder of a commit, the last commit that changed it."""
+    told: dict[str, dict[str, str]] = {}
+    here = names_of(commit)
+    for each in repository.history(commit):
+        before = names_of(repository.commits[each.parent]) if each.parent else {}
+        now = {path for path, oid in names_of(each).items() if before.get(path) != oid}
+        for path in now & here.keys() - told.keys():
+            told[path] = {"id": each.oid, "title": each.title, "date": each.date}
+    return told
+
+
+def names_of(commit: Commit) -> dict[str, str]:
+    """Path -> git's name for what is there, of every file and folder."""
+    return {**tree_oids(commit.files.values()), **{path: entry.oid for path, entry in commit.files.items()}}
 
 
 def paths_info(exchange: Exchange, repo: str, revision: str) -> None:
-    """The files of the given paths; the ones that are missing are left out."""
-    if (found := find(exchange, repo, revision)) is None:
-        return
-    files = found[1].files
-    paths = [value for key, value in parse_qsl(exchange.body.decode()) if key == "paths"]
-    exchange.answer(200, [described(files[path]) for path in paths if path in files])
-
-
-def refs(exchange: Exchange, repo: str) -> None:
-    """The branches of a repository."""
-    repository = visible(exchange, repo)
-    if repository is None:
-        return
-    branches = [
-        {"name": name, "ref": f"refs/heads/{name}", "targetCommit": oid} for name, oid in repository.branches.items()
-    ]
-    exchange.answer(200, {"branches": branches, "converts": [], "tags": []})
+    """The files and folders of the given paths; the ones that are missing are left out."""
+    repository, commit = find(exchange, repo, revision)
+    form = parse_qsl(exchange.body.read().decode(errors="replace"))
+    exchange.query.update({key: value for key, value in form if key == "expand"})
+    wanted = {value for key, value in form if key == "paths"}
+    exchange.answer(200, [item for item in listing(exchange, repository, commit) if item["path"] in wanted])
 
 
 def resolve(exchange: Exchange, repo: str, revision: str, file: str) -> None:
     """Where a file lies: small ones at a cached address of the same origin, large ones at a signed one of another."""
-    if (found := find_file(exchange, repo, revision, file)) is None:
-        return
-    repository, commit, entry = found
+    repository, commit, entry = find_file(exchange, repo, revision, file)
     headers = {"X-Repo-Commit": commit.oid, "ETag": f'"{entry.etag}"'}
     if entry.sha256 is None:
         location = f"/api/resolve-cache/models/{repository.id}/{commit.oid}/{quote(entry.path)}"
         exchange.redirect(307, location, headers)
         return
     linked = {"X-Linked-Etag": f'"{entry.sha256}"', "X-Linked-Size": str(entry.size_bytes)}
-    signed = f"{exchange.hub.cdn_endpoint}/cdn/{entry.sha256}?signature={exchange.hub.sign(entry.sha256)}"
-    exchange.redirect(302, signed, {**headers, **linked})
+    signature = exchange.hub.sign("download", entry.sha256)
+    signed = f"{exchange.hub.cdn_endpoint}/cdn/{entry.sha256}?signature={signature}"
+    exchange.redirect(302, signed, {**headers, **linked, **xet.in_headers(exchange, repository, commit, entry)})
 
 
 def resolve_cache(exchange: Exchange, repo: str, revision: str, file: str) -> None:
     """The bytes of a small file."""
-    if (found := find_file(exchange, repo, revision, file)) is None:
-        return
-    _, commit, entry = found
+    _, commit, entry = find_file(exchange, repo, revision, file)
     headers = {"X-Repo-Commit": commit.oid, "ETag": f'"{entry.etag}"'}
-    exchange.send_file(exchange.hub.storage.content(entry), headers)
-
-
-def cdn(exchange: Exchange, sha256: str) -> None:
-    """The bytes of a large file, for whoever brings the signature; an account means nothing here."""
-    if not hmac.compare_digest(exchange.query.get("signature", ""), exchange.hub.sign(sha256)):
-        exchange.answer(403, b"")
-        return
-    exchange.send_file(exchange.hub.storage.large(sha256), {"ETag": f'"{sha256}"'})
-
-
-def visible(exchange: Exchange, repo: str) -> Repository | None:
-    """The repository, or None when the answer has already been that there is none for this account."""
-    if exchange.token and exchange.account is None:
-        exchange.error(401, "", "Invalid credentials in Authorization header")
-        return None
-    repository = exchange.hub.storage.repositories.get(repo)
-    if repository is None or not repository.visible_to(exchange.account):
-        # The Hub answers 401 to strangers, so that a private name is not betrayed. It leaves the code out;
-        # its client then goes by the address being https, which a loopback server cannot offer.
-        exchange.error(404 if exchange.account else 401, "RepoNotFound", "Repository not found")
-        return None
-    return repository
-
-
-def find(exchange: Exchange, repo: str, revision: str) -> tuple[Repository, Commit] | None:
-    """The repository and commit, or None when the answer has already been that there is none."""
-    repository = visible(exchange, repo)
-    if repository is None:
-        return None
-    commit = repository.resolve(revision)
-    if commit is None:
-        exchange.error(404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        return None
-    return repository, commit
-
-
-def find_file(exchange: Exchange, repo: str, revision: str, file: str) -> tuple[Repository, Commit, Entry] | None:
-    """The file, or None when the answer has already been that there is none, or that it may not be read."""
-    if (found := find(exchange, repo, revision)) is None:
-        return None
-    repository, commit = found
-    if not repository.open_to(exchange.account):
-        refuse_gated(exchange, repository)
-        return None
-    if file not in commit.files:
-        exchange.error(404, "EntryNotFound", "Entry not found", {"X-Repo-Commit": commit.oid})
-        return None
-    return repository, commit, commit.files[file]
-
-
-def refuse_gated(exchange: Exchange, repository: Repository) -> None:
-    """Answer that the files are for those who were let in."""
-    status = 403 if exchange.account else 401
-    exchange.error(status, "GatedRepo", f"Access to model {repository.id} is restricted. Ask for access on its page.")
-
-
-MODEL = rf"/api/models/{REPO}"
-
-ROUTES: Mapping[tuple[str, str], Route] = {
-    ("GET", "/api/whoami-v2"): whoami,
-    ("GET", rf"{MODEL}/auth-check"): auth_check,
-    ("GET", MODEL): model_info,
-    ("GET", rf"{MODEL}/revision/{REVISION}"): model_info,
-    ("GET", rf"{MODEL}/tree/{REVISION}"): tree,
-    ("GET", rf"{MODEL}/tree/{REVISION}/(?P<folder>.+)"): tree,
-    ("GET", rf"{MODEL}/refs"): refs,
-    ("POST", rf"{MODEL}/paths-info/{REVISION}"): paths_info,
-    ("GET", rf"/{REPO}/resolve/{REVISION}/(?P<file>.+)"): resolve,
-    ("HEAD", rf"/{REPO}/resolve/{REVISION}/(?P<file>.+)"): resolve,
-    ("GET", rf"/api/resolve-cache/models/{REPO}/{REVISION}/(?P<file>.+)"): resolve_cache,
-    ("HEAD", rf"/api/resolve-cache/models/{REPO}/{REVISION}/(?P<file>.+)"): resolve_cache,
-}
-"""(method, path) -> what answers; the names in the path are what it is called with."""
-
-CDN_ROUTES: Mapping[tuple[str, str], Route] = {
-    ("GET", r"/cdn/(?P<sha256>[0-9a-f]{64})"): cdn,
-    ("HEAD", r"/cdn/(?P<sha256>[0-9a-f]{64})"): cdn,
-}
+    exchange.send_file(exchange.storage.content.path(entry), headers)

@@ -1,129 +1,60 @@
-"""The storage of a Hub: blobs by content, commits, branches, repositories, accounts. Knows nothing of HTTP.
-
-Names of content are git's and git-lfs's own, computed here from the bytes, so that a client's checks mean something:
-a regular file by the sha1 of `blob SIZE\\0CONTENT`; a large one by its sha256, with the pointer text as its blob.
-"""
+"""The storage of a Hub under one folder: content by name, and `state.json`, written anew after each change."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from datetime import datetime, timezone
 from pathlib import Path
+from threading import RLock
 
-LARGE_SUFFIXES = frozenset({".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".model", ".npz"})
-LARGE_BYTES = 10 << 20
-"""The Hub's own rule: kept as LFS by suffix (.gitattributes) or above 10 MiB."""
-
-GIT_ATTRIBUTES = "".join(f"*{suffix} filter=lfs diff=lfs merge=lfs -text\n" for suffix in sorted(LARGE_SUFFIXES))
-
-
-def git_blob_oid(content: bytes) -> str:
-    """The name git gives a file with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-
-
-def pointer_text(sha256: str, size_bytes: int) -> bytes:
-    """What git stores in place of a large file."""
-    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size_bytes}\n".encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One file of one commit."""
-
-    path: str
-    size_bytes: int
-    oid: str
-    """git sha1: of the content, or of the pointer text when the file is large."""
-    sha256: str | None = None
-    """Set for a large file only."""
-    pointer_bytes: int = 0
-
-    @property
-    def etag(self) -> str:
-        """What HTTP calls this content: sha256 of a large file, git sha1 of any other."""
-        return self.sha256 or self.oid
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One commit: everything that the repository held at that moment."""
-
-    oid: str
-    parent: str | None
-    title: str
-    files: Mapping[str, Entry]
-
-
-@dataclass(slots=True)
-class Account:
-    """Someone with a token."""
-
-    name: str
-    token: str
-    role: str = "write"
-    """`read` or `write`."""
-    organisations: tuple[str, ...] = ()
-
-    @property
-    def namespaces(self) -> tuple[str, ...]:
-        """Where this account owns repositories."""
-        return (self.name, *self.organisations)
-
-
-@dataclass(slots=True)
-class Repository:
-    """One repository with all of its commits."""
-
-    id: str
-    private: bool = False
-    gated: bool = False
-    granted: set[str] = field(default_factory=set)
-    """Names of the accounts a gated repository has let in."""
-    commits: dict[str, Commit] = field(default_factory=dict)
-    branches: dict[str, str] = field(default_factory=dict)
-    """Branch, tag or `refs/pr/N` -> commit."""
-
-    def resolve(self, revision: str) -> Commit | None:
-        """The commit a branch, tag or full commit name stands for."""
-        return self.commits.get(self.branches.get(revision, revision))
-
-    def visible_to(self, account: Account | None) -> bool:
-        """Whether `account` may know that this exists."""
-        owned = account is not None and self.id.split("/")[0] in account.namespaces
-        return owned or not self.private
-
-    def open_to(self, account: Account | None) -> bool:
-        """Whether `account` may read the files, not only see that they exist."""
-        owned = account is not None and self.id.split("/")[0] in account.namespaces
-        return owned or not self.gated or (account is not None and account.name in self.granted)
+from eaglekit.hub.loopback.content import GIT_ATTRIBUTES, ContentStore, Entry, git_oid, tree_oids, write_files
+from eaglekit.hub.loopback.model import Account, Collection, Commit, Discussion, Repository, same, token_digest
+from eaglekit.hub.loopback.state import State, read_state, write_state
 
 
 class Storage:
-    """Everything one Hub remembers, under one folder on disk."""
+    """Everything one Hub remembers. A root that a Hub left is continued."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.repositories: dict[str, Repository] = {}
-        self.accounts: dict[str, Account] = {}
-        (root / "blobs").mkdir(parents=True)
-        (root / "lfs").mkdir()
+        self.content = ContentStore(root)
+        self.lock = RLock()
+        """Held while anything is changed."""
+        state = read_state(root / "state.json")
+        self.accounts: list[Account] = state.accounts
+        self.repositories: dict[str, Repository] = state.repositories
+        self.collections: dict[str, Collection] = state.collections
+
+    def save(self) -> None:
+        """Write the state to disk, whole or not at all."""
+        with self.lock:
+            write_state(self.root / "state.json", State(self.accounts, self.repositories, self.collections))
 
     def add_account(self, account: Account) -> Account:
-        """Remember `account` by its token."""
-        self.accounts[account.token] = account
+        """Remember `account`, in place of an earlier one with the same token."""
+        with self.lock:
+            self.accounts[:] = [other for other in self.accounts if other.token_sha256 != account.token_sha256]
+            self.accounts.append(account)
+            self.save()
         return account
 
-    def create_repository(self, id: str, *, private: bool = False, gated: bool = False) -> Repository:
+    def account_of(self, token: str) -> Account | None:
+        """Whoever `token` belongs to."""
+        digest = token_digest(token)
+        matching = [account for account in self.accounts if same(account.token_sha256, digest)]
+        return matching[0] if matching else None
+
+    def create_repository(
+        self, id: str, *, private: bool = False, gated: bool = False, creator: str = ""
+    ) -> Repository:
         """A new repository; like the Hub's, it already has one commit with `.gitattributes`."""
-        if id in self.repositories:
-            raise FileExistsError(id)
-        repository = self.repositories[id] = Repository(id, private=private, gated=gated)
-        first = self.add_blob(".gitattributes", GIT_ATTRIBUTES.encode())
-        self.commit(repository, [first], title="initial commit")
+        with self.lock:
+            if id in self.repositories:
+                raise FileExistsError(id)
+            repository = self.repositories[id] = Repository(id, private=private, gated=gated, creator=creator)
+            first = self.content.add(".gitattributes", GIT_ATTRIBUTES.encode())
+            self.commit(repository, [first], title="initial commit", author=creator)
         return repository
 
     def commit(
@@ -133,53 +64,78 @@ class Storage:
         *,
         deleted: Iterable[str] = (),
         branch: str = "main",
+        onto: Commit | None = None,
         title: str = "Upload",
+        description: str = "",
+        author: str = "",
     ) -> Commit:
-        """The commit that puts `entries` on top of `branch`, which moves to it."""
-        parent = repository.resolve(branch)
-        files = dict(parent.files) if parent else {}
-        for path in deleted:
-            del files[path]
-        files.update({entry.path: entry for entry in entries})
-        described = [title, parent.oid if parent else "", branch, sorted((f.path, f.etag) for f in files.values())]
-        oid = hashlib.sha1(json.dumps(described).encode(), usedforsecurity=False).hexdigest()
-        commit = Commit(oid, parent.oid if parent else None, title, dict(sorted(files.items())))
-        repository.commits[oid] = commit
-        repository.branches[branch] = oid
+        """The commit that puts `entries` on top of `onto`, or of `branch`; the branch moves to it."""
+        with self.lock:
+            parent = onto or repository.resolve(branch)
+            files = dict(parent.files) if parent else {}
+            for path in deleted:
+                del files[path]
+            files.update({entry.path: entry for entry in entries})
+            commit = named(dict(sorted(files.items())), parent, title, description, author or "somebody")
+            repository.commits[commit.oid] = commit
+            repository.branches[branch] = commit.oid
+            self.save()
         return commit
+
+    def open_discussion(
+        self, repository: Repository, title: str, description: str, author: str, *, base: str | None = None
+    ) -> Discussion:
+        """A new discussion, or a pull request against `base`; both are counted together."""
+        with self.lock:
+            num = len(repository.discussions) + 1
+            opened = Discussion(num, title, description, author, now(), base)
+            repository.discussions[num] = opened
+            if base is not None and (commit := repository.resolve(base)) is not None:
+                repository.branches[opened.reference] = commit.oid
+            self.save()
+        return opened
 
     def add_folder(self, folder: Path) -> list[Entry]:
         """Entries for every file of `folder`, their content stored."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        return [self.add_blob(path.relative_to(folder).as_posix(), path) for path in files]
+        return [self.content.add(path.relative_to(folder).as_posix(), path) for path in files]
 
-    def add_blob(self, path: str, content: bytes | Path) -> Entry:
-        """The entry for `content` at `path`, its bytes stored by their own name."""
-        size_bytes = content.stat().st_size if isinstance(content, Path) else len(content)
-        if Path(path).suffix in LARGE_SUFFIXES or size_bytes > LARGE_BYTES:
-            return self._add_large(path, content, size_bytes)
-        data = content.read_bytes() if isinstance(content, Path) else content
-        oid = git_blob_oid(data)
-        (self.root / "blobs" / oid).write_bytes(data)
-        return Entry(path, size_bytes, oid)
+    def materialise(self, repo: str, revision: str, folder: Path, *, replace: bool = False) -> Commit:
+        """Write the files of `repo` at `revision` as a plain folder, new unless `replace`; the commit that was written.
 
-    def _add_large(self, path: str, content: bytes | Path, size_bytes: int) -> Entry:
-        sha256 = hashlib.sha256()
-        if isinstance(content, Path):
-            with content.open("rb") as file:
-                while piece := file.read(1 << 20):
-                    sha256.update(piece)
-            shutil.copyfile(content, self.root / "lfs" / sha256.hexdigest())
-        else:
-            sha256.update(content)
-            (self.root / "lfs" / sha256.hexdigest()).write_bytes(content)
-        pointer = pointer_text(sha256.hexdigest(), size_bytes)
-        return Entry(path, size_bytes, git_blob_oid(pointer), sha256.hexdigest(), len(pointer))
+        Large files share their bytes with this storage where the file system allows, and cannot be written to.
+        """
+        commit = self.repositories[repo].resolve(revision)
+        if commit is None:
+            raise KeyError(revision)
+        if folder.exists() and any(folder.iterdir()) and not replace:
+            raise FileExistsError(folder)
+        arriving = folder.with_name(f".{folder.name}.arriving")
+        shutil.rmtree(arriving, ignore_errors=True)
+        arriving.mkdir(parents=True)
+        write_files(commit.files, self.content, arriving)
+        if folder.exists():
+            shutil.rmtree(folder)
+        arriving.rename(folder)
+        return commit
 
-    def content(self, entry: Entry) -> Path:
-        """Where the bytes of `entry` lie."""
-        return self.large(entry.sha256) if entry.sha256 else self.root / "blobs" / entry.oid
 
-    def large(self, sha256: str) -> Path:
-        """Where the bytes of a large file lie."""
-        return self.root / "lfs" / sha256
+def named(files: dict[str, Entry], parent: Commit | None, title: str, description: str, author: str) -> Commit:
+    """The commit with the name that git gives it."""
+    date = datetime.now(timezone.utc).replace(microsecond=0)
+    who = f"{author} <{author}@users.noreply.localhost> {int(date.timestamp())} +0000"
+    lines = [f"tree {tree_oids(files.values())['']}", *([f"parent {parent.oid}"] if parent else [])]
+    message = f"{title}\n\n{description}" if description else title
+    text = "\n".join([*lines, f"author {who}", f"committer {who}", "", message, ""])
+    oid = git_oid("commit", text.encode())
+    return Commit(oid, parent.oid if parent else None, title, files, description, author, stamp(date))
+
+
+def stamp(date: datetime) -> str:
+    """A moment as the Hub writes it."""
+    return date.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def now() -> str:
+    """This moment as the Hub writes it."""
+    return stamp(datetime.now(timezone.utc))
