@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from eaglekit.report.codes import (
+    card,
     checkpoint,
     command,
     dialects,
@@ -48,6 +49,7 @@ CODES: Mapping[str, Code] = _collect(
     quantisation.CODES,
     validate.CODES,
     publish_folder.CODES,
+    card.CODES,
     publish.CODES,
     recipe.CODES,
     pull.CODES,

@@ -1,0 +1,57 @@
+"""How it is served, per engine, and how anybody checks what the card claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eaglekit.engines.recipes import Recipe
+from eaglekit.hub.card.matter import CardMatter
+from eaglekit.hub.card.words import code, fenced, words
+
+
+def serving(matter: CardMatter) -> Iterator[str]:
+    """A command for each engine that reads the file, and the others with their reasons."""
+    for recipe in matter.recipes:
+        if recipe.text:
+            yield f"### {words(recipe.title)}{_since(recipe)}"
+            yield fenced(recipe.text, recipe.language)
+            yield "\n".join(f"- {_sentence(note)}" for note in recipe.notes)
+    others = [recipe for recipe in matter.recipes if not recipe.text]
+    if others:
+        yield "### Not for this file"
+        yield "\n".join(f"- **{words(recipe.title)}**: {_reasons(recipe)}" for recipe in others)
+
+
+def _since(recipe: Recipe) -> str:
+    return f", {words(recipe.minimum)} or newer" if recipe.minimum is not None else ""
+
+
+def _reasons(recipe: Recipe) -> str:
+    return "; ".join(words(note) for note in recipe.notes) + "." if recipe.notes else f"it {recipe.verdict.value} it."
+
+
+def _sentence(note: str) -> str:
+    return words(f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}")
+
+
+def verifying(matter: CardMatter) -> Iterator[str]:
+    """The commands that repeat everything; only where the repository is known."""
+    if matter.repo is None:
+        return
+    base = matter.base_model
+    name = matter.repo.partition("/")[2]
+    prompts = "" if matter.has_prompts else " --prompts prompts.jsonl"
+    yield fenced(
+        "pip install 'eaglekit[validate]'\n"
+        f"eaglekit pull {matter.repo} ./{name}\n"
+        f"eaglekit verify {matter.repo} --target {base.repo}@{base.commit}{prompts}",
+        "bash",
+    )
+    digest = matter.result("prompts", "sha256")
+    texts = ""
+    if not matter.has_prompts and isinstance(digest, str):
+        texts = f" The texts are not published here; the file has SHA-256 {code(digest)}."
+    yield (
+        "`pull` compares every file with SHA256SUMS; `verify` measures again by the protocol in report.json, and "
+        f"says of each figure whether it holds within its interval.{texts}"
+    )
