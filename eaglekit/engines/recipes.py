@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from eaglekit.checkpoint.hub_id import is_local, parse_hub_id
 from eaglekit.dialects.families import OUTPUT_OF, Inexpressible
-from eaglekit.drafter import Fusion, Spec
+from eaglekit.drafter import Spec
 from eaglekit.engines.evaluate import readings
 from eaglekit.engines.model import Artefact, Reading, Verdict, Version
 from eaglekit.engines.requests import known_engine
@@ -107,9 +107,7 @@ def _named(name: str, place: Setting, revision: Setting) -> dict[Setting, Any]:
 
 
 def _layers(spec: Spec) -> list[int] | None:
-    """The captured layers for engines that are told them; None when there is no way to name them."""
-    if spec.fusion is Fusion.FINAL_STATE:
-        return [-1]
+    """The captured layers for engines that are told them; None when there are none or no way to name them."""
     if not spec.aux_layers:
         return None
     try:
@@ -171,7 +169,7 @@ def _minimum(engine: Engine, found: Sequence[Reading], ways: tuple[Way, ...], wa
 def _reasons(engine: Engine, found: Sequence[Reading]) -> Iterable[str]:
     newest = found[-1]
     yield from (effect.text for effect in newest.effects)
-    yield from (f"not known: {sentence}" for sentence in newest.unknown)
+    yield from (f"open: {sentence}" for sentence in newest.unknown)
     older = [str(reading.span) for reading in found if _fits(reading)]
     if older:
         yield f"{engine.title} {' and '.join(older)} reads the file"
