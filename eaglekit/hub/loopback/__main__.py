@@ -1,32 +1,41 @@
-"""Serve one folder as one repository until interrupted."""
+"""Serve the Hub that is kept in a folder until interrupted, and print the environment that leads to it."""
 
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
-import tempfile
 from pathlib import Path
 from threading import Event
 
 from eaglekit.hub.loopback.server import Hub
 
-TOKEN = "hf_loopback"  # noqa: S105 - opens nothing but this server
-
 
 def main() -> None:
-    """Publish the folder of the command line and serve it until interrupted."""
+    """Make or continue the Hub of the command line, publish the folder if there is one, and serve."""
     parser = argparse.ArgumentParser(prog="python -m eaglekit.hub.loopback", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("repo", metavar="ORG/NAME")
+    parser.add_argument("root", metavar="DIR", type=Path, help="a folder that a Hub was kept in, or a new one")
+    parser.add_argument("repo", metavar="ORG/NAME", nargs="?", help="publish under this name first ...")
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, help="... what is in this folder")
     parser.add_argument("--private", action="store_true", help="visible only with the token that is printed")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as root, Hub(Path(root) / "hub") as hub:
-        hub.account("tester", TOKEN, organisations=(arguments.repo.split("/")[0],))
-        hub.storage.create_repository(arguments.repo, private=arguments.private)
-        commit = hub.publish(arguments.repo, arguments.folder)
-        environment = {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": TOKEN, "HF_HUB_DISABLE_XET": "1"}
+    if (arguments.repo is None) != (arguments.folder is None):
+        parser.error("ORG/NAME and FOLDER go together")
+    # A rehearsal keeps its Hub in DIR/hub; its log lies beside it.
+    kept = arguments.root / "hub"
+    with Hub(kept if kept.is_dir() else arguments.root, xet=False) as hub:
+        if arguments.repo is not None:
+            if arguments.repo not in hub.storage.repositories:
+                hub.storage.create_repository(arguments.repo, private=arguments.private)
+            hub.publish(arguments.repo, arguments.folder)
+        token = f"hf_{secrets.token_hex(16)}"
+        organisations = {id.split("/")[0] for id in hub.storage.repositories}
+        hub.account("tester", token, organisations=sorted(organisations))
+        environment = {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": token, "HF_HUB_DISABLE_XET": "1"}
         sys.stdout.writelines(f"export {name}={value}\n" for name, value in environment.items())
-        sys.stdout.write(f"# {arguments.repo} is at commit {commit.oid}\n")
+        for repository in hub.storage.repositories.values():
+            for name, oid in repository.branches.items():
+                sys.stdout.write(f"# {repository.id} {name} {oid}\n")
         sys.stdout.flush()
         Event().wait()
 

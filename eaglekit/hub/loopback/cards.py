@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 REPO_ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from eaglekit.hub.loopback import accounts, lfs, reading, refs, writing
+from eaglekit.hub.loopback import accounts, collections, discussions, lfs, reading, refs, writing, xet
 from eaglekit.hub.loopback.exchange import Exchange, Refused
 
 Route: TypeAlias = Callable[..., None]
@@ -16,6 +16,8 @@ Routes: TypeAlias = Mapping[tuple[str, str], Route]
 REPO = r"(?P<repo>[^/]+/[^/]+)"
 REVISION = r"(?P<revision>[^/]+)"
 SHA256 = r"(?P<sha256>[0-9a-f]{64})"
+NUMBER = r"(?P<num>[0-9]{1,9})"
+SLUG = r"(?P<slug>[^/]+/[^/]+)"
 MODEL = rf"/api/models/{REPO}"
 LFS = rf"/{REPO}\.git/info/lfs/objects"
 
@@ -38,6 +40,8 @@ ROUTES: Routes = {
     ("POST", "/api/validate-yaml"): writing.validate_yaml,
     ("POST", rf"{MODEL}/preupload/{REVISION}"): writing.preupload,
     ("POST", rf"{MODEL}/commit/{REVISION}"): writing.commit,
+    ("GET", rf"{MODEL}/xet-write-token/{REVISION}"): xet.write_token,
+    ("GET", rf"{MODEL}/xet-read-token/{REVISION}"): xet.read_token,
     ("POST", rf"{LFS}/batch"): lfs.batch,
     ("POST", rf"{LFS}/verify"): lfs.verify,
     ("POST", rf"{LFS}/complete/{SHA256}"): lfs.complete,
@@ -47,6 +51,14 @@ ROUTES: Routes = {
     ("DELETE", rf"{MODEL}/branch/(?P<branch>[^/]+)"): refs.delete_branch,
     ("POST", rf"{MODEL}/tag/{REVISION}"): refs.create_tag,
     ("DELETE", rf"{MODEL}/tag/(?P<tag>[^/]+)"): refs.delete_tag,
+    ("GET", rf"{MODEL}/discussions"): discussions.list_all,
+    ("POST", rf"{MODEL}/discussions"): discussions.create,
+    ("GET", rf"{MODEL}/discussions/{NUMBER}"): discussions.read,
+    ("POST", rf"{MODEL}/discussions/{NUMBER}/status"): discussions.change_status,
+    ("POST", rf"{MODEL}/discussions/{NUMBER}/merge"): discussions.merge,
+    ("POST", "/api/collections"): collections.create,
+    ("GET", rf"/api/collections/{SLUG}"): collections.read,
+    ("POST", rf"/api/collections/{SLUG}/items"): collections.add_item,
 }
 """(method, path) -> what answers; the names in the path are what it is called with."""
 

@@ -21,6 +21,7 @@ class State:
     accounts: list[Account] = field(default_factory=list)
     repositories: dict[str, Repository] = field(default_factory=dict)
     collections: dict[str, Collection] = field(default_factory=dict)
+    xet_hashes: dict[str, str] = field(default_factory=dict)
 
 
 def write_state(path: Path, state: State) -> None:
@@ -30,6 +31,7 @@ def write_state(path: Path, state: State) -> None:
         "accounts": [asdict(account) for account in state.accounts],
         "repositories": [repository_as_json(repository) for repository in state.repositories.values()],
         "collections": [asdict(collection) for collection in state.collections.values()],
+        "xet_hashes": state.xet_hashes,
     }
     arriving = path.with_name(f".{path.name}.arriving")
     arriving.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -55,6 +57,7 @@ def read_state(path: Path) -> State:
         accounts,
         {repository.id: repository for repository in repositories},
         {collection.slug: collection for collection in collections},
+        document["xet_hashes"],
     )
 
 

@@ -25,11 +25,14 @@ class Storage:
         self.accounts: list[Account] = state.accounts
         self.repositories: dict[str, Repository] = state.repositories
         self.collections: dict[str, Collection] = state.collections
+        self.xet_hashes: dict[str, str] = state.xet_hashes
+        """sha256 of a large file -> what xet calls it, of those that went up that way."""
 
     def save(self) -> None:
         """Write the state to disk, whole or not at all."""
         with self.lock:
-            write_state(self.root / "state.json", State(self.accounts, self.repositories, self.collections))
+            state = State(self.accounts, self.repositories, self.collections, self.xet_hashes)
+            write_state(self.root / "state.json", state)
 
     def add_account(self, account: Account) -> Account:
         """Remember `account`, in place of an earlier one with the same token."""
@@ -83,12 +86,19 @@ class Storage:
         return commit
 
     def open_discussion(
-        self, repository: Repository, title: str, description: str, author: str, *, base: str | None = None
+        self,
+        repository: Repository,
+        title: str,
+        description: str,
+        author: str,
+        *,
+        base: str | None = None,
+        draft: bool = False,
     ) -> Discussion:
         """A new discussion, or a pull request against `base`; both are counted together."""
         with self.lock:
             num = len(repository.discussions) + 1
-            opened = Discussion(num, title, description, author, now(), base)
+            opened = Discussion(num, title, description, author, now(), base, "draft" if draft else "open")
             repository.discussions[num] = opened
             if base is not None and (commit := repository.resolve(base)) is not None:
                 repository.branches[opened.reference] = commit.oid

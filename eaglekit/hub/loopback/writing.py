@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
+from eaglekit.hub.loopback import xet
 from eaglekit.hub.loopback.access import at, committable
 from eaglekit.hub.loopback.cards import card_problems
 from eaglekit.hub.loopback.content import Entry, is_large, is_safe_path, large_entry
@@ -195,6 +196,8 @@ def large(exchange: Exchange, value: dict[str, Any]) -> Entry:
     """A file whose content went up before."""
     path, sha256 = checked_path(value), str(value["oid"])
     there = exchange.storage.content.find_large(sha256)
+    if there is None and exchange.hub.xet:
+        there = xet.fetch(exchange.storage, sha256)
     if value.get("algo") != "sha256" or there is None:
         raise Refused(400, f"{path}: there is no LFS object {sha256}")
     size = there.stat().st_size
