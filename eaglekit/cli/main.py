@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "validate": ("eaglekit.cli.validate", "command", "Tell whether a drafter is right, and what it is worth."),
     "pull": ("eaglekit.cli.pull", "command", "Download a published drafter, and prove every byte."),
     "recipe": ("eaglekit.cli.recipe", "command", "Print the command that serves a drafter with its target."),
+    "card": ("eaglekit.cli.card", "command", "Write the model card of a validated drafter."),
     "explain": ("eaglekit.cli.explain", "command", "Tell the story behind a finding code."),
     "engines": ("eaglekit.cli.tables", "engines", "List the engines and what each honours."),
     "dialects": ("eaglekit.cli.tables", "dialects", "List the spellings that are read and written."),

@@ -6,6 +6,7 @@ Must never print what was not measured, let a value become markup, or touch what
 from eaglekit.hub.card.checking import check_card
 from eaglekit.hub.card.figure import figure
 from eaglekit.hub.card.licences import Licence, licence_of
+from eaglekit.hub.card.making import CardWishes, card_matter, stated_in
 from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import BEGIN, END
 from eaglekit.hub.card.writing import write_card
@@ -15,10 +16,13 @@ __all__ = [
     "END",
     "BaseModel",
     "CardMatter",
+    "CardWishes",
     "Licence",
     "base_model_of",
+    "card_matter",
     "check_card",
     "figure",
     "licence_of",
+    "stated_in",
     "write_card",
 ]

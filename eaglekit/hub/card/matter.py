@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eaglekit.checkpoint.hub_id import is_repo
@@ -55,6 +55,10 @@ class CardMatter:
     """Whether the texts that were measured on are published too, as prompts.jsonl."""
     has_figure: bool = False
     """Whether drift.png stands beside the card."""
+
+    def with_recipes(self, recipes: tuple[Recipe, ...]) -> CardMatter:
+        """The same with these recipes."""
+        return replace(self, recipes=recipes)
 
     def fact(self, name: str) -> Any:
         """The value of a fact of the report, or None."""

@@ -70,7 +70,7 @@ def conflicts(values: Mapping[str, Any], existing: Mapping[str, Any], place: str
         found.append(
             Finding(
                 "card-conflict",
-                f"{place} says {key}: {stands}, and it is {ours}",
+                f"{place} says {key}: {stands}, and for this drafter it is {ours}",
                 place=f"{place}: {key}",
                 got=str(stands),
                 expected=str(ours),

@@ -1,0 +1,166 @@
+"""`eaglekit card`: the model card of a validated drafter."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eaglekit.cli.options import stacked
+from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
+from eaglekit.report import Finding, Refusal, Report
+
+if TYPE_CHECKING:
+    from eaglekit.hub.card import CardWishes
+    from eaglekit.hub.evidence import Evidence
+    from eaglekit.hub.folder import Folder
+    from eaglekit.hub.model import LocalFile
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+word_options = stacked(
+    click.option("--license", "licence", metavar="ID", help="Licence, by the Hub's id: apache-2.0, llama3.1, other."),
+    click.option("--license-name", "licence_name", metavar="NAME", help="For --license other."),
+    click.option("--license-link", "licence_link", metavar="URL", help="For --license other; or LICENSE for a file."),
+    click.option("--base-model", metavar="ORG/NAME@COMMIT", help="The target, when the report was made with a folder."),
+)
+"""What only the publisher can say."""
+
+
+@click.command("card")
+@click.argument("path")
+@click.option("--report", "report_file", type=FILE, help="Report of `eaglekit validate`; default: PATH/report.json.")
+@word_options
+@click.option("--repo", metavar="ORG/NAME", help="Where the drafter will be published; commands in the card name it.")
+@click.option("--no-figure", is_flag=True, help="Leave drift.png out.")
+@click.option("-o", "--output", type=FILE, help="Write the card there, and drift.png beside it.")
+@json_option
+@guarded("card", "path")
+def command(
+    path: str, *, report_file: Path | None, no_figure: bool, output: Path | None, as_json: bool, **words: Any
+) -> None:
+    """Write the model card of a validated drafter.
+
+    PATH is a converted folder, and the report a passing one of exactly its files. The card says what the report says
+    and nothing that was not measured; it is printed, or with -o written. A README.md that is there already is merged:
+    its front matter is completed, and of its text only what stands between the lines `<!-- eaglekit: begin -->` and
+    `<!-- eaglekit: end -->` is replaced. What it holds: docs/card.md.
+
+    \b
+    Examples:
+      eaglekit card ./drafter --license apache-2.0 --repo me/drafter
+      eaglekit card ./drafter --report report.json --base-model ORG/TARGET@COMMIT --license llama3.1 -o README.md
+      eaglekit card ./drafter --license other --license-name my-license-1.0 --license-link LICENSE
+    """
+    from eaglekit.hub.card import CardWishes, card_matter, figure, write_card
+
+    folder, evidence = _opened(path, report_file, quiet=as_json)
+    base = _text(output) if output is not None and os.path.lexists(output) else folder.card_text
+    picture = None if no_figure else figure(evidence.report)
+    wishes = CardWishes(**words, has_figure=picture is not None)
+    _refuse_repo(wishes)
+    card = write_card(card_matter(folder, evidence, wishes, base), base)
+    written = _write(output, card, picture, base) if output is not None else []
+    _tell(path, card, written, picture, as_json=as_json)
+    if wishes.repo is None and not as_json:
+        say("--repo was not given: the commands in the card say ORG/NAME")
+
+
+def _opened(path: str, report_file: Path | None, *, quiet: bool) -> tuple[Folder, Evidence]:
+    """The folder and the report that belongs to it. Raises `Refusal` with everything that speaks against them."""
+    from eaglekit.hub.evidence import evidence
+    from eaglekit.hub.folder import inspect_folder
+
+    place = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    folder, findings = inspect_folder(place, path, bar=work_bar(quiet=quiet))
+    if folder is None:
+        raise Refusal(*findings)
+    data = report_file.read_bytes() if report_file is not None else folder.report_data
+    found, against = evidence(data, folder, str(report_file) if report_file is not None else "report.json")
+    if found is None:
+        raise Refusal(*against)
+    if findings and not quiet:
+        say(f"{len(findings)} findings about the folder; what stands against publishing it: eaglekit push --dry-run")
+    return folder, found
+
+
+def _refuse_repo(wishes: CardWishes) -> None:
+    from eaglekit.checkpoint.hub_id import is_repo, parse_hub_id
+
+    if wishes.repo is not None and not is_repo(wishes.repo):
+        parse_hub_id(wishes.repo)
+        raise click.UsageError("--repo is ORG/NAME, without a revision.")
+
+
+def _text(file: Path) -> str:
+    """An existing card with its line ends as they are."""
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refusal(
+            Finding(
+                "card-markers",
+                f"{file.name} is kept as it is: it is no UTF-8 text",
+                place=str(file),
+                got="other bytes",
+                expected="a card in UTF-8",
+                hint="write the card to another name",
+            )
+        ) from None
+
+
+def _write(output: Path, card: str, picture: LocalFile | None, base: str | None) -> list[str]:
+    """Card and figure as files, each whole or not at all; the figure first, so that no card shows a missing one."""
+    from eaglekit.checkpoint.disk_errors import writing_to
+    from eaglekit.hub.model import FIGURE
+
+    written = []
+    if picture is not None:
+        drawing = output.with_name(FIGURE)
+        shown = base is not None and f"]({FIGURE})" in base
+        with writing_to(str(drawing)):
+            if os.path.lexists(drawing) and not shown and drawing.read_bytes() != picture.read():
+                raise FileExistsError(errno.EEXIST, "another picture has this name")
+            _replace(drawing, picture.read())
+        written.append(str(drawing))
+    with writing_to(str(output)):
+        _replace(output, card.encode())
+    return [*written, str(output)]
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """Put `data` under a name that is free or a regular file's, in one step."""
+    mode = None
+    if os.path.lexists(file):
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileExistsError(errno.EEXIST, "it is no regular file")
+        if file.read_bytes() == data:
+            return
+        mode = stat.S_IMODE(status.st_mode)
+    staged = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with staged.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is not None:
+            staged.chmod(mode)
+        staged.replace(file)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _tell(path: str, card: str, written: list[str], picture: LocalFile | None, *, as_json: bool) -> None:
+    if as_json:
+        drawn = {"name": picture.name, "sha256": picture.sha256, "size_bytes": picture.size_bytes} if picture else None
+        print_report(Report("card", path, result={"card": card, "figure": drawn, "written": written}), as_json=True)
+        return
+    if not written:
+        click.echo(card, nl=False)
+    for name in written:
+        say(f"written to {name}")

@@ -1,0 +1,96 @@
+"""From a folder, its report and the publisher's words to everything that a card is made of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eaglekit.checkpoint import Checkpoint
+from eaglekit.dialects.given import Given
+from eaglekit.dialects.reading import read
+from eaglekit.engines.inspection import artefact_of
+from eaglekit.engines.recipes import Recipe, recipes
+from eaglekit.hub.card.front_matter import parse
+from eaglekit.hub.card.licences import licence_of
+from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
+from eaglekit.hub.card.merging import front_matter_of
+from eaglekit.hub.evidence import Evidence
+from eaglekit.hub.folder import Folder
+from eaglekit.report import Finding, Refusal
+
+NOBODY = "ORG/NAME"
+"""Stands in commands for a drafter that has no repository yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardWishes:
+    """What the publisher says; everything else is known from the files."""
+
+    repo: str | None = None
+    """ORG/NAME of the drafter."""
+    base_model: str | None = None
+    """ORG/NAME@COMMIT of the target, where the report does not know it."""
+    licence: str | None = None
+    licence_name: str | None = None
+    licence_link: str | None = None
+    has_prompts: bool = False
+    """Whether prompts.jsonl is published too."""
+    has_figure: bool = False
+    """Whether drift.png is."""
+
+
+def card_matter(folder: Folder, evidence: Evidence, wishes: CardWishes, base: str | None) -> CardMatter:
+    """Everything a card is made of; `base` is the README.md it will be merged into.
+
+    Raises `Refusal` with all that is missing or contradicts: target, licence, front matter.
+    """
+    findings: list[Finding] = []
+    target, licence = None, None
+    try:
+        target = base_model_of(evidence.report, wishes.base_model)
+    except Refusal as refusal:
+        findings += refusal.findings
+    try:
+        words = (wishes.licence, wishes.licence_name, wishes.licence_link)
+        licence = licence_of(words[0], name=words[1], link=words[2], card=stated_in(base))
+    except Refusal as refusal:
+        findings += refusal.findings
+    if target is None or licence is None:
+        raise Refusal(*findings)
+    matter = CardMatter(
+        report=evidence.report,
+        report_sha256=hashlib.sha256(evidence.data).hexdigest(),
+        base_model=target,
+        licence=licence,
+        repo=wishes.repo,
+        provenance=folder.provenance or None,
+        config=folder.checkpoint.config,
+        has_prompts=wishes.has_prompts,
+        has_figure=wishes.has_figure,
+    )
+    return matter.with_recipes(_recipes(folder.checkpoint, matter, target))
+
+
+def stated_in(card: str | None) -> Mapping[str, Any]:
+    """The front matter of an existing card; empty without one. Raises `Refusal` when it cannot be read."""
+    return {} if card is None else parse(front_matter_of(card)).values()
+
+
+def _recipes(checkpoint: Checkpoint, matter: CardMatter, target: BaseModel) -> tuple[Recipe, ...]:
+    """How the servers are started; a target that the file does not name is known from the report."""
+    given = Given()
+    drafter = read(checkpoint, given).drafter
+    if drafter is None:
+        return ()
+    spec = drafter.spec.replacing(
+        target_family=drafter.spec.target_family or matter.fact("target_family"),
+        target_layers=drafter.spec.target_layers or matter.fact("target_layers"),
+    )
+    return recipes(
+        artefact_of(checkpoint, spec, given),
+        drafter=matter.repo or NOBODY,
+        target=f"{target.repo}@{target.commit}",
+        draft_tokens=matter.draft_tokens or 3,
+    )
