@@ -5,9 +5,12 @@ That hf_xet takes a folder for a server is an internal of it (seen in 1.8.0), so
 
 from __future__ import annotations
 
+import os
+import shutil
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import time
 
 from eaglekit.hub.loopback.access import committable, readable, visible
@@ -75,21 +78,31 @@ def in_headers(exchange: Exchange, repository: Repository, commit: Commit, entry
 
 def fetch(storage: Storage, sha256: str) -> Path | None:
     """The bytes of a large file whose chunks have come up as xet, put together and kept like any other."""
-    from hf_xet import XetFileInfo, XetSession
+    from hf_xet import XetFileInfo, XetSession  # type: ignore[import-untyped]
 
     hashes = {digest: hash for shard in (storage.root / "xet").rglob("*.mdb") for digest, hash in files_of(shard)}
     if sha256 not in hashes:
         return None
     arrived = storage.content.incoming()
-    session = XetSession()
-    with session.new_file_download_group(endpoint=place_of(storage)) as group:
-        group.start_download_file(XetFileInfo(hashes[sha256]), str(arrived))
+    with TemporaryDirectory(dir=storage.root / "incoming") as beside:
+        # The client still has the folder's index open, and locked: a copy of it is not.
+        shutil.copytree(storage.root / "xet", beside, copy_function=copy_or_link, dirs_exist_ok=True)
+        with XetSession().new_file_download_group(endpoint=f"local://{Path(beside).resolve()}") as group:
+            group.start_download_file(XetFileInfo(hashes[sha256]), str(arrived))
     if file_sha256(arrived) != sha256:
         arrived.unlink()
         return None
     storage.content.accept(arrived, sha256)
     storage.xet_hashes[sha256] = hashes[sha256]
     return storage.content.find_large(sha256)
+
+
+def copy_or_link(source: str, target: str) -> None:
+    """Copy the index, share the chunks."""
+    if source.endswith(".redb"):
+        shutil.copyfile(source, target)
+    else:
+        os.link(source, target)
 
 
 def files_of(shard: Path) -> Iterator[tuple[str, str]]:
