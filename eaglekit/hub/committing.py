@@ -28,17 +28,15 @@ def commit(planned: Outline, client: HubClient, journal: Journal, tell: Tell) ->
     """
     wishes, state = planned.wishes, planned.state
     if not planned.sends and state.parent is not None:
+        if not state.branch_exists:
+            _make_branch(planned, state.parent, client, journal)
         return Published(state.parent, state.parent, recorded=False)
     if (found := proposed_already(planned, client)) is not None:
         return found
     _check_card(planned, client)
     parent = state.parent if state.parent is not None else _create(planned, client, journal)
     if not state.branch_exists and wishes.revision != "main":
-        journal.stage = f"making the branch {wishes.revision}"
-        client.write(
-            Doing.BRANCH,
-            lambda: client.api.create_branch(client.repo, branch=wishes.revision, revision=parent),
-        )
+        _make_branch(planned, parent, client, journal)
     operations = prepared(planned, tell)
     send(operations, planned, client, journal)
     journal.stage = "recording the commit"
@@ -52,6 +50,14 @@ def commit(planned: Outline, client: HubClient, journal: Journal, tell: Tell) ->
     journal.uncertain = False
     journal.commit = published.commit
     return published
+
+
+def _make_branch(planned: Outline, parent: str, client: HubClient, journal: Journal) -> None:
+    """The branch that does not exist yet, at the commit the plan stands on."""
+    branch = planned.wishes.revision
+    journal.stage = f"making the branch {branch}"
+    client.write(Doing.BRANCH, lambda: client.api.create_branch(client.repo, branch=branch, revision=parent))
+    client.say(f"made the branch {branch} at {parent[:12]}")
 
 
 def message(planned: Outline) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eaglekit.checkpoint.hub_errors import clean
+from eaglekit.checkpoint.hub_http import RemoteFile
 from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import Account, RemoteEntry, RemoteState, Wishes
 from eaglekit.hub.words import Circumstance, Doing, rights
@@ -16,6 +17,8 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 MAIN = "main"
 WRITING_ROLES = frozenset({"admin", "write", "contributor"})
 """Roles in an organisation that may make repositories and write to them."""
+TEXT_LIMIT = 16 << 20
+"""Bytes of a remote text that are read."""
 WRITE = "repo.write"
 """What a fine-grained token calls it."""
 
@@ -97,6 +100,28 @@ def pull_requests(client: HubClient, doing: Doing = Doing.LOOK) -> Mapping[str, 
     """Every pull request's ref and the commit it stands at."""
     pulls: Mapping[str, str] = client.read(doing, lambda: _refs(client, pull_requests=True))["pulls"]
     return pulls
+
+
+def tags_now(client: HubClient) -> Mapping[str, str]:
+    """Every tag and its commit, at this moment."""
+    tags: Mapping[str, str] = client.read(Doing.TAG, lambda: _refs(client, pull_requests=False))["tags"]
+    return tags
+
+
+def remote_text(client: HubClient, state: RemoteState, name: str) -> str:
+    """A text file of the commit the plan stands on, line ends as they are. Raises `Refusal`."""
+    entry = state.entries[name]
+    assert state.parent is not None  # noqa: S101 - entries are of a commit
+    if entry.size_bytes > TEXT_LIMIT:
+        got = f"{name} of {entry.size_bytes} bytes"
+        raise Refusal(client.connection.wrong(name, got, f"at most {TEXT_LIMIT} bytes"))
+    if entry.size_bytes == 0:
+        return ""
+    file = RemoteFile(client.repo, state.parent, name, entry.size_bytes)
+    try:
+        return client.connection.read(file, 0, entry.size_bytes).decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refusal(client.connection.wrong(name, "bytes that are no UTF-8", "text")) from None
 
 
 def _info(client: HubClient) -> Mapping[str, Any] | None:

@@ -161,6 +161,12 @@ class Outline:
         return tuple(row.local for row in self.rows if row.change in wanted and row.local is not None)
 
     @property
+    def writes(self) -> bool:
+        """Whether anything on the Hub will change: files, a branch that is made, a tag that is set."""
+        state, tag = self.state, self.wishes.tag
+        return bool(self.sends) or not state.branch_exists or (tag is not None and state.tags.get(tag) != state.parent)
+
+    @property
     def files(self) -> tuple[LocalFile, ...]:
         """Every file that must be there afterwards."""
         return tuple(row.local for row in self.rows if row.local is not None)

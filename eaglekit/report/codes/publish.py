@@ -129,6 +129,11 @@ CODES: tuple[Code, ...] = (
         "Run the same command again: it sends no files, and sets the tag.",
     ),
     Code(
+        "prompts-unfit", ERROR, "The texts are not the ones that the report was made on",
+        "Texts are published so that others can measure the same figures again. Other texts, however similar, give other figures, and the card would look wrong.",
+        "Give the very file that `eaglekit validate --prompts` read, or leave --with-prompts out.",
+    ),
+    Code(
         "push-rehearsal-folder", ERROR, "The folder of a rehearsal holds something else",
         "A rehearsal continues in a folder that an earlier rehearsal left, and in no other: files of yours would be mixed with its own.",
         "Name a folder that does not exist yet.",

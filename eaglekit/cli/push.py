@@ -1,0 +1,255 @@
+"""`eaglekit push`: a validated drafter to the Hub, or to a rehearsal of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eaglekit.cli.card import word_options
+from eaglekit.cli.options import stacked
+from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
+from eaglekit.cli.report_files import refuse_taken, write_new
+from eaglekit.report import Fact, Report
+
+if TYPE_CHECKING:
+    from eaglekit.hub.assembling import Asked
+    from eaglekit.hub.client import HubClient
+    from eaglekit.hub.model import Wishes
+    from eaglekit.hub.pushing import Prepared
+    from eaglekit.hub.rehearsal import Rehearsal
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+BESIDE = ""
+"""`--rehearse` without a folder: one beside the current one, named after the repository."""
+
+content_options = stacked(
+    click.option("--report", "report_file", type=FILE, help="Report of eaglekit validate; default: PATH/report.json."),
+    word_options,
+    click.option(
+        "--with-prompts", "prompts", type=FILE, help="Publish the texts of the report, too: the file it names."
+    ),
+    click.option("--no-figure", is_flag=True, help="Leave drift.png out."),
+)
+place_options = stacked(
+    click.option(
+        "--revision", default="main", show_default=True, metavar="BRANCH", help="One that is not there is made."
+    ),
+    click.option("--create-pr", is_flag=True, help="Propose the change as a pull request; a read token suffices."),
+    click.option("--public", is_flag=True, help="Make a new repository public; it is private otherwise."),
+    click.option("--tag", metavar="TAG", help="Tag the commit once every file of it has been checked."),
+    click.option("--overwrite", is_flag=True, help="Replace files that have other content on the Hub."),
+    click.option("--message", metavar="TEXT", help="Title of the commit; further lines are its description."),
+)
+run_options = stacked(
+    click.option(
+        "--rehearse", is_flag=False, flag_value=BESIDE, metavar="[DIR]",
+        help="Push to a Hub on loopback that keeps everything in DIR, in place of the real one.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Check everything, show the plan, send nothing."),
+    click.option("--yes", is_flag=True, help="Do not ask before publishing; needed where nobody can be asked."),
+    click.option("--show-card", is_flag=True, help="Show the README.md that will stand there."),
+    click.option("-o", "--output", type=FILE, help="Write the report of the push as JSON, to a new file."),
+)  # fmt: skip
+
+
+@click.command("push")
+@click.argument("path")
+@click.argument("repository", metavar="ORG/NAME")
+@content_options
+@place_options
+@run_options
+@json_option
+@guarded("push", "repository")
+def command(path: str, repository: str, *, as_json: bool, output: Path | None, **wishes: Any) -> None:
+    """Publish a validated drafter on the Hub.
+
+    PATH is a converted folder with a passing report of exactly its files. Everything is checked and told before a byte
+    is sent; then one commit is made, locked to what the plan stands on, and every file of it is compared with its
+    digest. Nothing remote is deleted, and nothing is replaced without --overwrite. The token is the one that
+    `hf auth login` saved, or HF_TOKEN. More: docs/publish.md.
+
+    \b
+    Examples:
+      eaglekit push ./drafter me/drafter --license apache-2.0 --rehearse
+      eaglekit push ./drafter me/drafter --license llama3.1 --base-model ORG/TARGET@COMMIT --dry-run
+      eaglekit push ./drafter me/drafter --tag v1.0 --public
+      eaglekit push ./drafter somebody/drafter --create-pr --overwrite
+    """
+    place = _wishes(repository, wishes)
+    rehearse, asking = wishes["rehearse"], not wishes["dry_run"]
+    if asking and rehearse is None and not wishes["yes"] and (as_json or not sys.stdin.isatty()):
+        raise click.UsageError("Nobody can be asked whether to publish: say --yes, or --dry-run to see the plan.")
+    refuse_taken([output])
+    with _hub(rehearse, place.repo) as rehearsal:
+        prepared = _prepare(path, place, rehearsal, quiet=as_json, **wishes)
+        report = prepared.report
+        if asking:
+            if not as_json:
+                _show(report, prepared, card=wishes["show_card"])
+            if rehearsal is None and not wishes["yes"] and prepared.planned.writes and not _agreed(prepared):
+                say("nothing was published")
+                raise SystemExit(1)
+            report = _publish(prepared, rehearsal, quiet=as_json)
+    if output is not None:
+        from eaglekit.report.json_text import dumps
+
+        write_new(output, dumps(report.as_json()))
+    if as_json:
+        print_report(report, as_json=True)
+    elif not asking:
+        _show(report, prepared, card=wishes["show_card"])
+        say("\nnothing was sent: a dry run")
+    else:
+        _tell(report)
+    if not report.ok:
+        raise SystemExit(1)
+
+
+def _wishes(repository: str, wishes: dict[str, Any]) -> Wishes:
+    """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
+    from eaglekit.checkpoint.hub_id import REVISION, parse_hub_id
+    from eaglekit.hub.model import Wishes
+
+    hub_id = parse_hub_id(repository)
+    if hub_id.revision is not None:
+        raise click.UsageError(f"ORG/NAME is without a revision here: say --revision {hub_id.revision}.")
+    for option in ("revision", "tag"):
+        name = wishes[option]
+        if name is not None and (".." in name or not REVISION.fullmatch(name)):
+            raise click.UsageError(f"--{option}: {name!r} cannot be the name of a branch or tag.")
+    if wishes["create_pr"] and wishes["tag"] is not None:
+        raise click.UsageError("--tag names what is published; a pull request is not, yet. Tag it when it is merged.")
+    if wishes["create_pr"] and wishes["public"]:
+        raise click.UsageError("--public is about a new repository; a pull request needs one that exists.")
+    if wishes["message"] is not None and not wishes["message"].strip():
+        raise click.UsageError("--message is empty.")
+    return Wishes(
+        hub_id.repo,
+        **{name: wishes[name] for name in ("revision", "create_pr", "public", "overwrite", "tag", "message")},
+    )
+
+
+@contextmanager
+def _hub(rehearse: str | None, repo: str) -> Iterator[Rehearsal | None]:
+    """The Hub of a rehearsal, or None for the real one."""
+    if rehearse is None:
+        yield None
+        return
+    from eaglekit.hub.rehearsal import rehearsing
+
+    name = repo.rpartition("/")[2]
+    with rehearsing(Path(rehearse or f"rehearsal-{name}"), repo) as rehearsal:
+        say(f"rehearsal: a Hub on this machine, at {rehearsal.hub.endpoint}; nothing leaves it")
+        yield rehearsal
+
+
+def _prepare(path: str, place: Wishes, rehearsal: Rehearsal | None, *, quiet: bool, **wishes: Any) -> Prepared:
+    from eaglekit.hub.client import HubClient
+    from eaglekit.hub.pushing import prepare
+
+    def connect() -> HubClient:
+        if rehearsal is not None:
+            return rehearsal.connect(place.repo, say)
+        return HubClient(place.repo, say=say)
+
+    folder = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    asked = _asked(place.repo, quiet=quiet, **wishes)
+    return prepare(folder, wishes["report_file"], asked, place, connect, bar=work_bar(quiet=quiet))
+
+
+def _asked(repo: str, *, quiet: bool, **wishes: Any) -> Asked:
+    from eaglekit.hub.assembling import Asked
+    from eaglekit.hub.card import CardWishes
+
+    words = {name: wishes[name] for name in ("licence", "licence_name", "licence_link", "base_model")}
+    somebody = sys.stdin.isatty() and not (quiet or wishes["yes"])
+    return Asked(
+        card=CardWishes(repo=repo, **words),
+        prompts=wishes["prompts"],
+        with_figure=not wishes["no_figure"],
+        ask_licence=_ask_licence if somebody else None,
+    )
+
+
+def _ask_licence() -> str:
+    answer: str = click.prompt("Under which licence? An id of the Hub, for example apache-2.0", err=True)
+    return answer.strip()
+
+
+def _agreed(prepared: Prepared) -> bool:
+    from eaglekit.hub.telling import visibility
+
+    where = f"{prepared.planned.wishes.repo} on {prepared.client.asked.host} ({visibility(prepared.planned)})"
+    return click.confirm(f"\nPublish to {where}?", err=True)
+
+
+def _publish(prepared: Prepared, rehearsal: Rehearsal | None, *, quiet: bool) -> Report:
+    """The push, told what was and was not done when it is interrupted."""
+    from eaglekit.hub.pushing import publish
+
+    try:
+        report = publish(prepared, bar=work_bar(quiet=quiet))
+    except KeyboardInterrupt:
+        for line in _interrupted(prepared):
+            say(line)
+        raise click.Abort from None
+    if rehearsal is None:
+        return report
+    card = rehearsal.leave(prepared.planned.wishes.repo, report.result["commit"])
+    again = f"python -m eaglekit.hub.loopback {rehearsal.folder}"
+    left = {"folder": str(rehearsal.folder), "card": str(card), "serve": again}
+    facts = (
+        Fact("rehearsal", str(rehearsal.folder), "given: --rehearse; nothing was published"),
+        Fact("card", str(card), "derived: the files of the commit, laid out"),
+    )
+    kept = [fact for fact in report.facts if fact.name not in ("url", "pull request")]
+    result = {**report.result, "outcome": "rehearsed", "rehearsal": left, "next": [again]}
+    return replace(report, facts=(*facts, *kept), result=result)
+
+
+def _interrupted(prepared: Prepared) -> list[str]:
+    """What has been done so far, in sentences."""
+    journal, repo = prepared.journal, prepared.planned.wishes.repo
+    lines = [f"\nstopped while {journal.stage}"]
+    if journal.created:
+        lines.append(f"the repository {repo} has been made")
+    if journal.commit is not None:
+        return [*lines, f"commit {journal.commit} IS published; run the same command again to have it checked"]
+    if journal.sent:
+        lines.append(f"the Hub has the contents of {', '.join(journal.sent)}; they are not sent again")
+    if journal.uncertain:
+        return [*lines, "the commit had been asked for: run the same command again, it finds out whether it is there"]
+    return [*lines, "nothing was published; run the same command again, it sends only what is missing"]
+
+
+PLAN = ("repository", "hub", "account", "visibility", "branch", "tag", "base model", "licence", "to send")
+DONE = ("commit", "url", "pull request", "tag", "visibility", "manifest", "rehearsal", "card")
+
+
+def _show(report: Report, prepared: Prepared, *, card: bool) -> None:
+    """The plan on stdout, with the card when it is asked for."""
+    from eaglekit.hub.telling import headline
+
+    print_report(report, as_json=False, headline=headline(prepared.planned), facts=PLAN)
+    if card:
+        click.echo(f"\n{prepared.planned.card}")
+
+
+def _tell(report: Report) -> None:
+    """What has come of it."""
+    words = {
+        "published": "published, and every file compared with its digest",
+        "nothing to do": "everything was there already; nothing was sent, every file compared with its digest",
+        "rehearsed": "rehearsed: nothing was published; every file compared with its digest",
+    }
+    headline = words[report.result["outcome"]] if report.ok else "something is wrong with the commit"
+    print_report(report, as_json=False, headline=headline, facts=DONE, tables=())
+    for line in report.result["next"]:
+        say(f"next: {line}")

@@ -1,0 +1,104 @@
+"""`assemble`: everything that a push puts into the repository, made from the folder, the report and what is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from eaglekit.hub.card import BaseModel, CardMatter, CardWishes, Licence, card_matter, figure, stated_in, write_card
+from eaglekit.hub.evidence import Evidence
+from eaglekit.hub.folder import Folder
+from eaglekit.hub.gathering import collected
+from eaglekit.hub.manifesting import full_manifest
+from eaglekit.hub.model import CARD, PROMPTS, REPORT, LocalFile
+from eaglekit.hub.scan import scan_texts
+from eaglekit.report import Finding, Refusal
+from eaglekit.report.model import refuse_if
+
+AskLicence = Callable[[], str]
+"""Asks a person for the id of a licence."""
+Sign = Callable[[Sequence[LocalFile]], Sequence[LocalFile]]
+"""Files that speak for the others, made from all of them with their manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the publisher says, beside where to."""
+
+    card: CardWishes = field(default_factory=CardWishes)
+    prompts: Path | None = None
+    with_figure: bool = True
+    ask_licence: AskLicence | None = None
+    """Called when nothing states a licence; None where nobody can be asked."""
+    sign: Sign = lambda files: ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What will stand in the repository, and what it says."""
+
+    files: tuple[LocalFile, ...]
+    manifest: LocalFile
+    base_model: BaseModel
+    licence: Licence
+
+
+def assemble(folder: Folder, proof: Evidence, asked: Asked, base: str | None) -> Assembled:
+    """Every file of the push. The same input makes the same bytes. Raises `Refusal` with all that stands against it.
+
+    `base` is the card that stands in the folder or on the Hub, or None.
+    """
+    findings: list[Finding] = []
+    report = LocalFile.made(REPORT, proof.data)
+    prompts = collected(findings, lambda: _prompts(asked.prompts, proof))
+    picture = collected(findings, lambda: figure(proof.report) if asked.with_figure else None)
+    wishes = replace(asked.card, has_prompts=prompts is not None, has_figure=picture is not None)
+    matter = collected(findings, lambda: _matter(folder, proof, wishes, asked.ask_licence, base))
+    card = collected(findings, lambda: write_card(matter, base)) if matter is not None else None
+    refuse_if(findings)
+    assert matter is not None  # noqa: S101 - or a finding
+    assert card is not None  # noqa: S101
+    made = [file for file in (report, prompts, picture) if file is not None]
+    readme = LocalFile.made(CARD, card.encode())
+    refuse_if(scan_texts([readme, *made]))
+    manifest = full_manifest([*folder.files, *made])
+    files = [*folder.files, *made, readme, manifest]
+    files += asked.sign(files)
+    return Assembled(tuple(sorted(files, key=lambda file: file.name)), manifest, matter.base_model, matter.licence)
+
+
+def _matter(
+    folder: Folder, proof: Evidence, wishes: CardWishes, ask_licence: AskLicence | None, base: str | None
+) -> CardMatter:
+    """What the card says; the licence is asked for where nobody stated one and somebody can be asked."""
+    if wishes.licence is None and ask_licence is not None and stated_in(base).get("license") is None:
+        wishes = replace(wishes, licence=ask_licence())
+    return card_matter(folder, proof, wishes, base)
+
+
+def _prompts(path: Path | None, proof: Evidence) -> LocalFile | None:
+    """The texts of the report, if these are they."""
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Refusal(
+            Finding("prompts-unfit", f"{path.name} cannot be read: {error.strerror}", place=str(path))
+        ) from None
+    found = hashlib.sha256(data).hexdigest()
+    named = (proof.report.result.get("prompts") or {}).get("sha256")
+    if found != named:
+        raise Refusal(
+            Finding(
+                "prompts-unfit",
+                f"{path.name} is not the file of texts that the report was made on",
+                place=str(path),
+                got=f"sha256 {found}",
+                expected=f"sha256 {named}" if named else "a report that names the file of its texts",
+                hint="give the very file that eaglekit validate --prompts read",
+            )
+        )
+    return LocalFile.made(PROMPTS, data)

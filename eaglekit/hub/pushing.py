@@ -1,0 +1,126 @@
+"""A push in order: everything that speaks against it, told together; then the commit; then the look at every byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from eaglekit.hub.aftermath import Published
+from eaglekit.hub.assembling import Asked, Assembled, assemble
+from eaglekit.hub.checking import check
+from eaglekit.hub.client import HubClient
+from eaglekit.hub.committing import commit
+from eaglekit.hub.evidence import evidence
+from eaglekit.hub.folder import Bar, Folder, inspect_folder, silent
+from eaglekit.hub.gathering import collected
+from eaglekit.hub.looking import look, remote_text
+from eaglekit.hub.model import CARD, REPORT, Outline, RemoteState, Wishes
+from eaglekit.hub.outline import objections, outline
+from eaglekit.hub.sending import Journal
+from eaglekit.hub.tagging import tag
+from eaglekit.hub.telling import outcome, plan
+from eaglekit.report import Finding, Refusal, Report
+from eaglekit.report.model import refuse_if
+
+Connect = Callable[[], HubClient]
+Afterwards = Callable[[Outline, Published, HubClient], list[Finding]]
+"""Something that is done with a commit that has been checked."""
+AFTERWARDS: tuple[Afterwards, ...] = (tag,)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A push that nothing speaks against, and everything that is shown of it."""
+
+    planned: Outline
+    assembled: Assembled
+    client: HubClient
+    warnings: tuple[Finding, ...] = ()
+    journal: Journal = field(default_factory=Journal)
+
+    @property
+    def report(self) -> Report:
+        """The plan, as it is shown before anything is sent."""
+        return plan(self.planned, self.assembled, self.client).with_findings(self.warnings)
+
+
+def prepare(
+    path: Path, report: Path | None, asked: Asked, wishes: Wishes, connect: Connect, *, bar: Bar = silent
+) -> Prepared:
+    """The whole preflight. Sends questions and nothing else; raises `Refusal` with everything that was found."""
+    findings: list[Finding] = []
+    folder, found = inspect_folder(path, bar=bar)
+    findings += found
+    data = collected(findings, lambda: _report_data(report, folder))
+    proof = None
+    if folder is not None and (data is not None or report is None):
+        proof, found = evidence(data, folder, REPORT if report is None else str(report))
+        findings += found
+    client = collected(findings, connect)
+    state = collected(findings, lambda: look(client, wishes)) if client is not None else None
+    card = collected(findings, lambda: _card(folder, client, state))
+    assembled = None
+    if folder is not None and proof is not None and card is not None:
+        text = card.text
+        assembled = collected(findings, lambda: assemble(folder, proof, asked, text))
+    if client is None or state is None or card is None or assembled is None:
+        refuse_if(findings)
+        raise AssertionError("what could not be made is a finding")
+    planned = outline(assembled.files, state, wishes)
+    findings += objections(planned, merged_card=card.remote)
+    refuse_if(findings)
+    return Prepared(planned, assembled, client, tuple(dict.fromkeys(findings)))
+
+
+def publish(prepared: Prepared, *, bar: Bar = silent) -> Report:
+    """The push itself, checked byte by byte. Raises `Refusal` as long as nothing was published; afterwards what is
+    wrong is in the report.
+    """
+    planned, client, journal = prepared.planned, prepared.client, prepared.journal
+    total = sum(file.size_bytes for file in planned.sends)
+    with bar(f"send to {client.repo}", total, "bytes") as tell:
+        published = commit(planned, client, journal, tell)
+    journal.stage = "looking at every file of the commit"
+    findings = check(planned, published.commit, client)
+    if not findings:
+        journal.stage = "what comes after the commit"
+        for step in AFTERWARDS:
+            findings += step(planned, published, client)
+    report = outcome(planned, prepared.assembled, published, client)
+    return replace(report, findings=(*prepared.warnings, *findings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """The card that the new one is merged with."""
+
+    text: str | None
+    remote: bool = False
+    """It stands at the commit that the plan stands on."""
+
+
+def _card(folder: Folder | None, client: HubClient | None, state: RemoteState | None) -> _Card:
+    """The card of the folder, or the one on the Hub."""
+    if folder is not None and folder.card_text is not None:
+        return _Card(folder.card_text)
+    if client is not None and state is not None and CARD in state.entries:
+        return _Card(remote_text(client, state, CARD), remote=True)
+    return _Card(None)
+
+
+def _report_data(report: Path | None, folder: Folder | None) -> bytes | None:
+    if report is None:
+        return folder.report_data if folder is not None else None
+    try:
+        return report.read_bytes()
+    except OSError as error:
+        raise Refusal(
+            Finding(
+                "report-missing",
+                f"the report cannot be read: {error.strerror}",
+                place=str(report),
+                expected="the file that eaglekit validate -o wrote",
+                hint="give its path with --report",
+            )
+        ) from None

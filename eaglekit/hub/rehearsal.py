@@ -1,0 +1,86 @@
+"""A rehearsal: a Hub of one's own on loopback, to which a push is made for real; what it leaves is a folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from eaglekit.checkpoint.disk_errors import writing_to
+from eaglekit.hub.client import HubClient, Say
+from eaglekit.hub.loopback import Hub
+from eaglekit.hub.model import CARD
+from eaglekit.report import Finding, Refusal
+
+STORAGE = "hub"
+STATE = "state.json"
+REQUESTS = "requests.jsonl"
+NAME = "rehearser"
+"""Whose token it is, on the Hub of a rehearsal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A running Hub, and the folder that it leaves."""
+
+    folder: Path
+    hub: Hub
+    token: str
+
+    def connect(self, repo: str, say: Say) -> HubClient:
+        """A client of this Hub. The user's own token is not looked at."""
+        return HubClient(repo, endpoint=self.hub.endpoint, token=self.token, say=say)
+
+    def leave(self, repo: str, commit: str) -> Path:
+        """Lay the files of a commit out as `ORG/NAME` below the folder; the path of their card."""
+        place = self.folder / repo
+        with writing_to(str(place)):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self.hub.storage.materialise(repo, commit, place, replace=True)
+        return place / CARD
+
+
+@contextmanager
+def rehearsing(folder: Path, repo: str) -> Iterator[Rehearsal]:
+    """A Hub in `folder`, which is new or was left by an earlier rehearsal; it runs as long as the block.
+
+    To be entered before huggingface_hub is imported: it reads its environment once, and a rehearsal neither leaves
+    this machine nor uses xet.
+    """
+    if folder.exists() and not (folder / STORAGE / STATE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Refusal(
+            Finding(
+                "push-rehearsal-folder",
+                f"{folder} holds something else than a rehearsal",
+                place=str(folder),
+                got="a file" if not folder.is_dir() else ", ".join(sorted(item.name for item in folder.iterdir())[:5]),
+                expected="a folder that does not exist yet, or one that a rehearsal left",
+                hint="name another folder: --rehearse DIR",
+            )
+        )
+    with writing_to(str(folder)):
+        (folder / STORAGE).mkdir(parents=True, exist_ok=True)
+        hub = Hub(folder / STORAGE, log=folder / REQUESTS)
+    with hub:
+        _stay_here(hub.endpoint)
+        token = f"hf_{secrets.token_hex(17)}"
+        hub.account(NAME, token, organisations=(repo.partition("/")[0],))
+        yield Rehearsal(folder, hub, token)
+
+
+def _stay_here(endpoint: str) -> None:
+    """Nothing of this process is to reach another machine."""
+    here = "127.0.0.1,localhost"
+    os.environ.update(
+        HF_ENDPOINT=endpoint,
+        HF_HUB_OFFLINE="0",
+        TRANSFORMERS_OFFLINE="0",
+        HF_HUB_DISABLE_XET="1",
+        HF_HUB_DISABLE_TELEMETRY="1",
+        HF_HUB_DISABLE_UPDATE_CHECK="1",
+        NO_PROXY=here,
+        no_proxy=here,
+    )

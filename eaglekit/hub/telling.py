@@ -1,0 +1,156 @@
+"""A push as a report: what it would do, and what has come of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from eaglekit.hub.aftermath import Published
+from eaglekit.hub.assembling import Assembled
+from eaglekit.hub.client import HubClient
+from eaglekit.hub.model import Change, Outline, Row
+from eaglekit.report import Fact, Report, Table
+
+SHORT = 12
+"""Digits of a digest that people compare."""
+HUB = "read: the Hub's answer"
+ASKED = "given: the command line"
+
+
+def plan(planned: Outline, assembled: Assembled, client: HubClient) -> Report:
+    """What a push would do, in tables and facts; nothing has been sent."""
+    wishes, account = planned.wishes, planned.state.account
+    facts = [
+        Fact("repository", wishes.repo, ASKED),
+        Fact("hub", client.asked.host, "given: HF_ENDPOINT, or the Hub itself"),
+        Fact("account", f"{account.name} ({account.role})", HUB),
+        Fact("visibility", visibility(planned), HUB if planned.state.exists else ASKED),
+        Fact("branch", _branch(planned), HUB),
+        Fact("tag", wishes.tag, ASKED) if wishes.tag is not None else None,
+        Fact("base model", f"{assembled.base_model.repo}@{assembled.base_model.commit}", _base(assembled)),
+        Fact("licence", assembled.licence.id, "given: --license, or the card that was there"),
+        Fact("manifest", assembled.manifest.sha256, "derived: SHA-256 of SHA256SUMS; eaglekit pull --expect takes it"),
+        Fact("to send", _amount(planned), "derived: what is new or changed"),
+    ]
+    return Report(
+        "push",
+        wishes.repo,
+        facts=tuple(fact for fact in facts if fact is not None),
+        tables=(_files(planned),),
+        result={"outcome": "planned", **_result(planned, assembled), "card": planned.card},
+    )
+
+
+def outcome(planned: Outline, assembled: Assembled, published: Published, client: HubClient) -> Report:
+    """What has come of a push, at the commit where its files stand."""
+    before = plan(planned, assembled, client)
+    commit, pull = published.commit, published.pull_request
+    facts = [
+        Fact("commit", commit, _found(published)),
+        Fact("url", client.url(f"/commit/{commit}"), "derived: the commit's page"),
+        Fact("pull request", client.url(f"/discussions/{pull}"), HUB) if pull is not None else None,
+    ]
+    name = planned.wishes.repo.rpartition("/")[2]
+    at = f"{planned.wishes.repo}@{commit}"
+    after = {
+        "outcome": "published" if published.recorded else "nothing to do",
+        "commit": commit,
+        "parent": published.parent,
+        "url": client.url(f"/commit/{commit}"),
+        "pull_request": None if pull is None else {"number": pull, "url": client.url(f"/discussions/{pull}")},
+        "next": [f"eaglekit pull {at} ./{name}", f"eaglekit verify {at}"],
+    }
+    kept = [fact for fact in before.facts if fact.name != "to send"]
+    result = {**before.result, **after}
+    del result["card"]
+    return replace(before, facts=(*(fact for fact in facts if fact is not None), *kept), result=result)
+
+
+def headline(planned: Outline) -> str:
+    """One line: what would be done."""
+    counts = {change: sum(row.change is change for row in planned.rows) for change in Change}
+    if not planned.sends:
+        return f"{planned.wishes.repo} has all {counts[Change.SAME]} files already: there is nothing to send"
+    told = ", ".join(f"{count} {change.value}" for change, count in counts.items() if count)
+    return f"{planned.wishes.repo}: {told}; {_amount(planned)} to send, in one commit"
+
+
+def visibility(planned: Outline) -> str:
+    """Who will be able to see it."""
+    if planned.state.exists:
+        return "private" if planned.state.private else "public"
+    return f"{'public' if planned.wishes.public else 'private'}, a new repository"
+
+
+def _branch(planned: Outline) -> str:
+    wishes, state = planned.wishes, planned.state
+    at = state.parent[:SHORT] if state.parent is not None else ""
+    if wishes.create_pr:
+        return f"a new pull request against {wishes.revision} at {at}"
+    if not state.exists:
+        return wishes.revision if wishes.revision == "main" else f"{wishes.revision}, a new branch beside main"
+    return f"{wishes.revision} at {at}" if state.branch_exists else f"{wishes.revision}, a new branch from main at {at}"
+
+
+def _base(assembled: Assembled) -> str:
+    return "given: --base-model" if assembled.base_model.stated else "read: the report's target"
+
+
+def _found(published: Published) -> str:
+    if not published.recorded:
+        return "read: the branch; nothing was sent"
+    return "read: the branch, after the Hub's answer had failed" if published.found_by_looking else HUB
+
+
+def _amount(planned: Outline) -> str:
+    size_bytes = sum(file.size_bytes for file in planned.sends)
+    return f"{len(planned.sends)} files, {size_bytes / 1e6:,.1f} MB" if planned.sends else "nothing"
+
+
+def _files(planned: Outline) -> Table:
+    columns = ("change", "file", "bytes", "sha256", "on the Hub")
+    return Table("files", "Files", columns, tuple(_row(row) for row in planned.rows))
+
+
+def _row(row: Row) -> tuple[Any, ...]:
+    here = row.local.sha256[:SHORT] if row.local is not None else ""
+    there = ""
+    if row.change is Change.SAME:
+        there = "the same"
+    elif row.remote is not None:
+        there = row.remote.sha256[:SHORT] if row.remote.sha256 is not None else f"git {row.remote.git_name[:SHORT]}"
+    size = row.local.size_bytes if row.local is not None else row.remote.size_bytes if row.remote is not None else 0
+    return (row.change.value, row.name, size, here, there)
+
+
+def _result(planned: Outline, assembled: Assembled) -> dict[str, Any]:
+    wishes, state = planned.wishes, planned.state
+    return {
+        "repo": wishes.repo,
+        "new_repository": not state.exists,
+        "private": state.private if state.exists else not wishes.public,
+        "branch": wishes.revision,
+        "new_branch": not state.branch_exists and wishes.revision != "main",
+        "create_pr": wishes.create_pr,
+        "parent": state.parent,
+        "tag": wishes.tag,
+        "manifest": assembled.manifest.sha256,
+        "base_model": {"repo": assembled.base_model.repo, "commit": assembled.base_model.commit},
+        "licence": assembled.licence.as_metadata(),
+        "files": [
+            {
+                "name": row.name,
+                "change": row.change.value,
+                "size_bytes": row.local.size_bytes if row.local is not None else None,
+                "sha256": row.local.sha256 if row.local is not None else None,
+                "remote": None
+                if row.remote is None
+                else {
+                    "size_bytes": row.remote.size_bytes,
+                    "sha256": row.remote.sha256,
+                    "git": row.remote.git_name,
+                },
+            }
+            for row in planned.rows
+        ],
+    }
