@@ -100,7 +100,7 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
 
     task, typed = _task(path, quiet=as_json, **wishes)
     report = without_paths(check(task, missing=missing_extras()), [path, *typed])
-    _write(report, report_file, html_file)
+    write_report(report, report_file, html_file)
     tables = [table.name for table in report.tables if table.name not in HIDDEN_TABLES]
     # What stands in a table too is not said twice.
     measured = [m.name for m in report.measurements if " at d" not in m.name]
@@ -197,7 +197,7 @@ def _in_short(report: Report) -> str:
     return f"\nvalidate found {told}; {figure}. The story behind one: eaglekit explain {report.errors[0].code}"
 
 
-def _write(report: Report, report_file: Path | None, html_file: Path | None) -> None:
+def write_report(report: Report, report_file: Path | None, html_file: Path | None) -> None:
     """The report as files, each whole or not at all."""
     if report_file is not None:
         from eaglekit.report.json_text import dumps
