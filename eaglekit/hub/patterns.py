@@ -41,7 +41,7 @@ SECRETS: tuple[Secret, ...] = (
     _secret("a Slack token", "xox", r"xox[a-z]-[A-Za-z0-9-]{10,}", mixed=True),
     _secret("a Google key", "AIza", r"AIza[0-9A-Za-z_-]{35}"),
     _secret("a private key", "PRIVATE KEY", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"),
-    _secret("a signed token", "eyJ", r"(?<![A-Za-z0-9_])eyJ[\w-]{8,4096}\.eyJ[\w-]{8,4096}\.[\w-]{8,}"),
+    _secret("a signed token", "eyJ", r"(?<![A-Za-z0-9_])eyJ[\w-]{8,300}\.eyJ[\w-]{8,4096}\.[\w-]{8,}"),
     _secret(
         "an address with a password", "://", r"://[^\s/:@\"'<>{}$]*:(?P<value>[^\s/@\"'<>{}$]{3,})@[\w.-]", sure=False
     ),
