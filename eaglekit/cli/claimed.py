@@ -25,14 +25,13 @@ from eaglekit.hub.pulling import look, manifest_of, prove
 from eaglekit.report import Fact, Finding, Refusal, Report
 from eaglekit.validate.binding import without_paths
 from eaglekit.validate.claims import Here, compare
-from eaglekit.validate.protocol import (
-    Protocol,
-    read_protocol,
+from eaglekit.validate.material_named import (
     refuse_other_baseline,
     refuse_other_drafter,
     refuse_other_file,
     refuse_other_target,
 )
+from eaglekit.validate.protocol import Protocol, read_protocol
 from eaglekit.validate.verifying import Repeated, verification
 
 if TYPE_CHECKING:
