@@ -82,7 +82,7 @@ def inspect_folder(path: Path, label: str | None = None, *, bar: Bar = silent) -
         return None, findings
     names, regular = _entries(path, findings)
     if source is not None:
-        regular = {name: source.local_path(name) for name in source.files() if "/" not in name}
+        regular = {_escaped(name): source.local_path(name) for name in source.files() if "/" not in name}
     weights = checkpoint.weight_files if checkpoint is not None else [n for n in names if n.endswith(".safetensors")]
     findings += judge(names, weights)
     wanted = {name: file for name, file in regular.items() if is_allowed(name, weights)}
@@ -107,8 +107,7 @@ def _entries(path: Path, findings: list[Finding]) -> tuple[list[str], dict[str, 
     try:
         with os.scandir(path) as entries:
             for entry in entries:
-                # A name that is no UTF-8 is told escaped; it is on no allow-list.
-                name = entry.name.encode("utf-8", "backslashreplace").decode()
+                name = _escaped(entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     findings.append(_subfolder(name))
                     continue
@@ -118,6 +117,11 @@ def _entries(path: Path, findings: list[Finding]) -> tuple[list[str], dict[str, 
     except OSError as error:
         findings.append(unreadable(str(path), error))
     return sorted(names), dict(sorted(regular.items()))
+
+
+def _escaped(name: str) -> str:
+    """The name as it can be told: the bytes of one that is no UTF-8 are spelled out, which no rule of names allows."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _hashed(files: Mapping[str, Path], findings: list[Finding], bar: Bar) -> list[LocalFile]:
