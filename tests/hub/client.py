@@ -90,6 +90,18 @@ class Client:
         assert process.returncode == 0, printed
         return Answers([json.loads(line) for line in lines], "".join(lines) + printed)
 
+    def hf(self, *words: object) -> subprocess.CompletedProcess[str]:
+        """What the stock `hf` command of this environment did with these words."""
+        command = Path(sys.executable).with_name("hf")
+        return subprocess.run(
+            [str(command), *map(str, words)],
+            env={**self.environment, "NO_COLOR": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
 
 @dataclass(slots=True)
 class Answers:
