@@ -15,6 +15,7 @@ from typing import Any
 
 import eaglekit
 from eaglekit.checkpoint import Checkpoint
+from eaglekit.checkpoint.hub_id import is_hub_id
 from eaglekit.checkpoint.lookup import last_change
 from eaglekit.drafter import Spec
 from eaglekit.drafter.spec import jsonable
@@ -115,9 +116,9 @@ def refuse_changed(checkpoint: Checkpoint, before: Mapping[str, str]) -> None:
 
 
 def without_paths(report: Report, typed: Iterable[str]) -> Report:
-    """The report with every folder and file of this machine called by its last name."""
+    """The report with every folder and file of this machine called by its last name; Hub ids stay whole."""
     names: dict[str, str] = {}
-    for text in typed:
+    for text in (text for text in typed if not is_hub_id(text)):
         for path in (text, text.rstrip("/"), os.path.abspath(os.path.expanduser(text))):  # noqa: PTH100, PTH111 - texts
             if os.sep in path.strip(os.sep) or path.startswith(os.sep):
                 names[path] = Path(path).name

@@ -102,6 +102,13 @@ def test_a_plain_name_changes_no_word_of_a_report() -> None:
     assert without_paths(report, ["a"]) == report
 
 
+def test_a_hub_id_is_no_path_and_stays_whole() -> None:
+    result = {"target": {"kind": "hub", "repo": "org/target"}}
+    report = Report("validate", "org/drafter@main", result=result)
+    published = without_paths(report, ["org/drafter@main", "org/target"])
+    assert (published.subject, published.result) == ("org/drafter@main", result)
+
+
 def test_a_short_path_changes_no_name_that_it_is_a_part_of() -> None:
     report = Report("validate", "/model", facts=(Fact("target", "nvidia/model-8b, /model-2, /model/config.json"),))
     published = without_paths(report, ["/model"])
