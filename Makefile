@@ -12,7 +12,7 @@ help:            ## this list
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[validate]' --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[validate,sign]' --group dev
 	touch $@
 
 demo: $(VENV)/.ready       ## inspect and convert shipped checkpoints of several producers

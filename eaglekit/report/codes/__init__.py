@@ -21,6 +21,7 @@ from eaglekit.report.codes import (
     quantisation,
     recipe,
     reference,
+    signing,
     target,
     validate,
 )
@@ -52,6 +53,7 @@ CODES: Mapping[str, Code] = _collect(
     card.CODES,
     publish.CODES,
     recipe.CODES,
+    signing.CODES,
     pull.CODES,
     command.CODES,
 )
