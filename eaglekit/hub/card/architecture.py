@@ -27,7 +27,8 @@ def architecture(matter: CardMatter) -> Iterator[str]:
     """A list of what the drafter is, and a table of its flags."""
     lines = [line for line in (_attention(matter), _states(matter), _ids(matter), _vocabulary(matter), _own(matter),
                                _context(matter)) if line]  # fmt: skip
-    yield "\n".join(f"- {line}" for line in lines)
+    if lines:
+        yield "\n".join(f"- {line}" for line in lines)
     rows = [
         (f"`{flag}`", "true" if value else "false", meaning)
         for fact, means, flag, value, meaning in FLAGS
@@ -40,16 +41,35 @@ def architecture(matter: CardMatter) -> Iterator[str]:
 
 
 def _attention(matter: CardMatter) -> str:
-    heads, groups, width = (matter.fact(name) for name in ("num_heads", "num_kv_heads", "head_dim"))
-    if matter.fact("attention") == Attention.MLA.value:
-        rank = matter.fact("kv_lora_rank")
-        what = f"multi-head latent attention (MLA), {words(heads)} heads"
-        what += f", keys and values compressed to {words(rank)} channels" if rank is not None else ""
-    else:
-        kind = "grouped-query attention (GQA)" if groups != heads else "multi-head attention"
-        what = f"{kind}, {words(heads)} query heads over {words(groups)} key/value heads of {words(width)} channels"
-    hidden, inner, dtype = (matter.fact(name) for name in ("hidden_size", "intermediate_size", "dtype"))
-    return f"**Attention:** {what}; hidden size {words(hidden)}, MLP {words(inner)}, stored as {words(dtype)}."
+    kind = KINDS.get(str(matter.fact("attention")))
+    said = [
+        f"{_number(matter, name, before)}{after}"
+        for name, before, after in SIZES
+        if matter.fact(name) is not None and (matter.fact("attention") == Attention.GQA.value or name not in GQA_ONLY)
+    ]
+    return f"**Attention:** {', '.join([kind, *said])}." if kind is not None else ""
+
+
+KINDS = {
+    Attention.GQA.value: "grouped-query attention (GQA)",
+    Attention.MLA.value: "multi-head latent attention (MLA)",
+}
+SIZES = (
+    ("num_heads", "", " heads"),
+    ("num_kv_heads", "", " of keys and values"),
+    ("head_dim", "", " channels a head"),
+    ("kv_lora_rank", "keys and values compressed to ", " channels"),
+    ("hidden_size", "hidden size ", ""),
+    ("intermediate_size", "MLP ", ""),
+    ("dtype", "stored as ", ""),
+)
+"""Fact, and the words before and after its value."""
+GQA_ONLY = ("num_kv_heads", "head_dim")
+
+
+def _number(matter: CardMatter, name: str, before: str) -> str:
+    value = matter.fact(name)
+    return f"{before}{words(f'{value:,}' if isinstance(value, int) else value)}"
 
 
 def _states(matter: CardMatter) -> str:
@@ -97,15 +117,23 @@ def _vocabulary(matter: CardMatter) -> str:
 def _own(matter: CardMatter) -> str:
     parts = []
     for row in matter.rows("shared-parts"):
-        verdict = row.get(BESIDE)
-        told = f" (beside the target's: {words(verdict)})" if row["whose"] == "own" and verdict in COMPARED else ""
-        parts.append(f"the {words(row['part'])} is {words(row['whose'])}{told}")
+        told = (
+            WHOSE.get(str(row.get(BESIDE)), "stored")
+            if row.get("whose") == "own"
+            else "not stored: the target's is used"
+        )
+        parts.append(f"the {words(row.get('part'))} is {told}")
     return f"**Embedding and head:** {'; '.join(parts)}." if parts else ""
 
 
 BESIDE = "beside the target's"
-COMPARED = ("a copy", "a copy, by sampled rows", "trained along: similar rows", "random-looking")
-"""Column of the report's table of shared parts, and what stands there when the two were compared."""
+"""Column of the report's table of shared parts that says how a stored part compares."""
+WHOSE = {
+    "a copy": "stored, a copy of the target's",
+    "a copy, by sampled rows": "stored, by sampled rows a copy of the target's",
+    "trained along: similar rows": "stored, the target's trained further",
+    "random-looking": "stored, unlike the target's",
+}
 
 
 def _context(matter: CardMatter) -> str:

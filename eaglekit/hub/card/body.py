@@ -52,7 +52,8 @@ def _opening(matter: CardMatter) -> str:
     layers = matter.fact("num_layers")
     size = matter.fact("weights")
     built = f"{'One layer' if layers == 1 else f'{layers} layers'}" if isinstance(layers, int) else "A small network"
-    inside = f" ({words(size)})" if isinstance(size, str) else ""
+    # Count and size; how they are spread over files is of no interest here.
+    inside = f" ({words(size.rpartition(', ')[0])})" if isinstance(size, str) else ""
     return (
         f"{article}, at commit {code(base.commit)}. {built}{inside} that proposes tokens from that model's hidden "
         "states; the target checks every one, so its output stays its own. It is not a model that can run by itself, "

@@ -92,8 +92,15 @@ def yaml_of(key: str, value: Any) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", data, style="'" if number else None)
 
     Plain.add_representer(str, text)
-    written: str = yaml.dump({key: value}, Dumper=Plain, sort_keys=False, allow_unicode=True, width=100_000)
-    return written
+
+    def dumped(*, unicode: bool) -> str:
+        return str(
+            yaml.dump({key: value}, Dumper=Plain, sort_keys=False, allow_unicode=unicode, width=100_000, indent=2)
+        )
+
+    written = dumped(unicode=True)
+    # Characters that do not print, or that some reader takes for a line's end, are written as escapes.
+    return written if written.replace("\n", "").isprintable() else dumped(unicode=False)
 
 
 def _refuse_tricks(text: str, place: str) -> None:

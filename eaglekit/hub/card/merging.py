@@ -72,7 +72,7 @@ def _front_matter(lines: list[str], place: str) -> tuple[str, list[str]]:
         return "", lines
     for index in range(first + 1, len(lines)):
         if lines[index].rstrip() == FENCE:
-            return "".join(f"{line.rstrip()}\n" for line in lines[first + 1 : index]), lines[index + 1 :]
+            return "".join(line.rstrip("\r\n") + "\n" for line in lines[first + 1 : index]), lines[index + 1 :]
     raise Refusal(_unusable(place, "its front matter is opened with --- and never closed", "close it with a --- line"))
 
 

@@ -40,18 +40,27 @@ def verifying(matter: CardMatter) -> Iterator[str]:
         return
     base = matter.base_model
     name = matter.repo.partition("/")[2]
-    prompts = "" if matter.has_prompts else " --prompts prompts.jsonl"
+    material, digest = _material(matter)
+    given = f" \\\n  {material}" if material else ""
     yield fenced(
         "pip install 'eaglekit[validate]'\n"
         f"eaglekit pull {matter.repo} ./{name}\n"
-        f"eaglekit verify {matter.repo} --target {base.repo}@{base.commit}{prompts}",
+        f"eaglekit verify {matter.repo} \\\n  --target {base.repo}@{base.commit}{given}",
         "bash",
     )
-    digest = matter.result("prompts", "sha256")
-    texts = ""
-    if not matter.has_prompts and isinstance(digest, str):
-        texts = f" The texts are not published here; the file has SHA-256 {code(digest)}."
+    texts = f" The texts are not published here; their file has SHA-256 {code(digest)}." if digest else ""
     yield (
         "`pull` compares every file with SHA256SUMS; `verify` measures again by the protocol in report.json, and "
         f"says of each figure whether it holds within its interval.{texts}"
     )
+
+
+def _material(matter: CardMatter) -> tuple[str, str]:
+    """The option for the texts, and the digest of their file; empty when they are published."""
+    if matter.has_prompts:
+        return "", ""
+    for kind, option in (("prompts", "--prompts prompts.jsonl"), ("capture", "--capture capture.safetensors")):
+        digest = matter.result(kind, "sha256")
+        if isinstance(digest, str):
+            return option, digest
+    return "", ""

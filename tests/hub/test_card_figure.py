@@ -1,0 +1,52 @@
+"""drift.png: one picture of the two charts of drift."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+
+import matplotlib.image
+import pytest
+
+from eaglekit.hub.card import figure
+from eaglekit.report import Refusal
+from tests.hub.cards import report
+
+
+def test_the_same_report_gives_the_same_picture() -> None:
+    one, other = figure(report()), figure(report())
+    assert one is not None
+    assert one == other
+
+
+def test_both_charts_stand_beside_each_other() -> None:
+    picture = figure(report())
+    assert picture is not None
+    rows, columns, _ = matplotlib.image.imread(io.BytesIO(picture.read())).shape
+    assert (columns, rows) == (1840, 688)
+
+
+def test_the_picture_names_no_program_and_no_date() -> None:
+    picture = figure(report())
+    assert picture is not None
+    assert b"tEXt" not in picture.read()
+    assert b"matplotlib" not in picture.read()
+
+
+def test_one_chart_makes_a_picture_too() -> None:
+    said = report()
+    only = tuple(chart for chart in said.charts if chart.name == "state-by-depth")
+    assert figure(replace(said, charts=only)) is not None
+
+
+def test_a_report_without_drift_has_no_picture() -> None:
+    assert figure(replace(report(), charts=())) is None
+
+
+def test_without_matplotlib_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.image", None)
+    with pytest.raises(Refusal) as caught:
+        figure(report())
+    assert "--no-figure" in caught.value.findings[0].hint
