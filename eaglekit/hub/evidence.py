@@ -6,24 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eaglekit.checkpoint.json_document import read_object
 from eaglekit.dialects.reading import read
 from eaglekit.hub.folder import Folder
 from eaglekit.hub.model import REPORT
+from eaglekit.hub.report_reading import MEASURED, REPORT_LIMIT, SHOWN, VALIDATE, invalid, length_of, read_validation
 from eaglekit.hub.scan import without_secrets
-from eaglekit.report import Finding, Measurement, Refusal, Report
-from eaglekit.report.codes import CODES
+from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.json_text import compact
-from eaglekit.report.schemas import problems
 
-REPORT_LIMIT = 32 << 20
-"""Largest report read, in bytes: one of a drafter of a thousand tensors has about 500 kB."""
-SHOWN = 10
-"""Problems that are told of one document."""
-MEASURED = "acceptance length"
-"""The measurement without which nothing is published."""
+__all__ = ["REPORT_LIMIT", "Evidence", "TargetPlace", "evidence", "read_validation"]
+
 MUST_PASS = ("structure", "numbers", "behaviour")
-VALIDATE = "eaglekit validate DRAFTER --target TARGET --prompts FILE -o report.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,70 +70,6 @@ def evidence(data: bytes | None, folder: Folder, place: str = REPORT) -> tuple[E
     return Evidence(report, data, where), []
 
 
-def read_validation(data: bytes, place: str = REPORT) -> Report:
-    """The report of a validation, passing or not. Raises `Refusal` unless eaglekit could have written it."""
-    document = _document(data, place)
-    if document["command"] != "validate":
-        raise Refusal(
-            Finding(
-                "report-not-validation",
-                f"{place} is a report of eaglekit {document['command'][:40]}",
-                place=place,
-                got=document["command"][:40],
-                expected="validate",
-                hint=VALIDATE,
-            )
-        )
-    wrong = [f"result.{text}" for text in problems(document["result"], "validated")]
-    if wrong:
-        raise _invalid(place, *wrong)
-    report = Report.from_json(document)
-    wrong = [*_contradictions(document, report)]
-    if wrong:
-        raise _invalid(place, *wrong)
-    return report
-
-
-def _document(data: bytes, place: str) -> dict[str, Any]:
-    if len(data) > REPORT_LIMIT:
-        raise _invalid(place, f"it has {len(data)} bytes, at most {REPORT_LIMIT} are read")
-    try:
-        document = read_object(data, place, limit_bytes=REPORT_LIMIT)
-    except Refusal as refusal:
-        raise _invalid(place, *(finding.message for finding in refusal.findings)) from None
-    wrong = problems(document, "report")
-    if not wrong:
-        unknown = {finding["code"] for finding in document["findings"]} - CODES.keys()
-        wrong += [f"this eaglekit does not know its finding {code[:80]}" for code in sorted(unknown)]
-        wrong += [
-            f"tables.{name}: its rows have different columns"
-            for name, rows in document["tables"].items()
-            if len({tuple(row) for row in rows}) > 1
-        ]
-    if wrong:
-        raise _invalid(place, *wrong)
-    return document
-
-
-def _contradictions(document: Mapping[str, Any], report: Report) -> Iterator[str]:
-    """What a report cannot say of itself, if eaglekit wrote it."""
-    if document["ok"] is not report.ok:
-        yield f"ok is {str(document['ok']).lower()}, with {len(report.errors)} errors among its findings"
-    if len({m.name for m in report.measurements}) != len(report.measurements):
-        yield "measurements: one of them stands there twice"
-    for one in report.measurements:
-        if one.low is not None and one.high is not None and not one.low <= one.value <= one.high:
-            yield f"measurements: {one.name[:80]} lies outside its own interval"
-    most = report.result["settings"]["draft_tokens"] + 1
-    length = _length(report)
-    if length is not None and not 1 <= length.value <= most:
-        yield f"measurements: an acceptance length of {length.value:g} where 1 to {most} are possible"
-
-
-def _length(report: Report) -> Measurement | None:
-    return next((one for one in report.measurements if one.name == MEASURED), None)
-
-
 def _passing(report: Report, place: str) -> Iterator[Finding]:
     stages = report.result["stages"]
     for stage in sorted({*MUST_PASS, *stages}, key=[*MUST_PASS, *stages].index):
@@ -163,7 +92,7 @@ def _not_passing(place: str, message: str, got: str) -> Finding:
 
 
 def _measured(report: Report, place: str) -> Iterator[Finding]:
-    length = _length(report)
+    length = length_of(report)
     if length is None or not length.count:
         yield Finding(
             "report-unmeasured",
@@ -213,12 +142,18 @@ def _facts_differ(report: Report, folder: Folder, place: str) -> list[Finding]:
     if drafter is None:
         return []
     said = {fact.name: fact.value for fact in report.facts}
-    differing = [
+    known = {name: value for name, value, _ in drafter.facts()}
+    wrong = [
         f"facts.{name} says {str(said.get(name))[:80]}, the files say {str(value)[:80]}"
-        for name, value, _ in drafter.facts()
+        for name, value in known.items()
         if compact(said.get(name)) != compact(value)
     ]
-    return list(_invalid(place, *differing).findings)
+    wrong += [
+        f"facts.{name[:80]} is neither text nor number"
+        for name, value in said.items()
+        if name not in known and not isinstance(value, (str, int, float))
+    ]
+    return list(invalid(place, *wrong).findings)
 
 
 def _other(place: str, name: str, why: str, expected: str, got: str = "") -> Finding:
@@ -250,17 +185,3 @@ def _missing(place: str) -> Finding:
         expected="the report of a passing validation of this folder",
         hint=f"{VALIDATE}; then push with --report report.json",
     )
-
-
-def _invalid(place: str, *reasons: str) -> Refusal:
-    findings = [
-        Finding(
-            "report-invalid",
-            f"{place} is no report that can be published: {reason}",
-            place=place,
-            expected="the file that eaglekit validate -o wrote",
-            hint="validate again, and leave the report as it is",
-        )
-        for reason in reasons[:SHOWN]
-    ]
-    return Refusal(*map(without_secrets, findings))

@@ -78,9 +78,11 @@ def inspect_folder(path: Path, label: str | None = None, *, bar: Bar = silent) -
         checkpoint = open_source(source)
     except Refusal as refusal:
         findings += refusal.findings
-    if not path.is_dir():
+    try:
+        names, regular = _entries(path, findings)
+    except OSError:
+        # No folder, or none that may be read: `LocalFolder` has said so.
         return None, findings
-    names, regular = _entries(path, findings)
     if source is not None:
         regular = {_escaped(name): source.local_path(name) for name in source.files() if "/" not in name}
     weights = checkpoint.weight_files if checkpoint is not None else [n for n in names if n.endswith(".safetensors")]
@@ -102,20 +104,20 @@ def inspect_folder(path: Path, label: str | None = None, *, bar: Bar = silent) -
 
 
 def _entries(path: Path, findings: list[Finding]) -> tuple[list[str], dict[str, Path]]:
-    """The names of all files and links, and of these the plain regular files. A folder inside is a finding."""
+    """The names of all files and links, and the plain files among them; a folder inside is a finding.
+
+    Raises `OSError` for what cannot be listed.
+    """
     names, regular = [], {}
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                name = _escaped(entry.name)
-                if entry.is_dir(follow_symlinks=False):
-                    findings.append(_subfolder(name))
-                    continue
-                names.append(name)
-                if entry.is_file(follow_symlinks=False):
-                    regular[name] = Path(entry.path)
-    except OSError as error:
-        findings.append(unreadable(str(path), error))
+    with os.scandir(path) as entries:
+        for entry in entries:
+            name = _escaped(entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                findings.append(_subfolder(name))
+                continue
+            names.append(name)
+            if entry.is_file(follow_symlinks=False):
+                regular[name] = Path(entry.path)
     return sorted(names), dict(sorted(regular.items()))
 
 

@@ -229,7 +229,19 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 PLACES = [path for path in paths({key: PASSING[key] for key in PASSING if key != "tables"}) if path]
-ODD = (None, True, -1, 1e300, "", "x" * 5000, [], {}, [[[]]], {"a": {"b": []}}, "hf_" + "Ab1Cd2Ef3Gh4" * 3)
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    1e300,
+    "",
+    "x" * 5000,
+    [],
+    {},
+    [[[]]],
+    {"a": {"b": []}},
+    "hf_" + "Ab1Cd2Ef3Gh4" * 3,
+)
 
 
 @settings(deadline=None, max_examples=300)
@@ -257,6 +269,18 @@ def test_a_figure_outside_its_own_interval_is_refused(folder: Folder) -> None:
 
 def test_a_measurement_that_stands_there_twice_is_refused(folder: Folder) -> None:
     assert codes(judged(folder, lambda d: d["measurements"].append(d["measurements"][0]))) == {"report-invalid"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"y": [1.0]}, {"low": [1.0]}, {"x": [1, 2, 3, 4, 5, 6, 7, "eight"]}], ids=["short", "interval", "mixed"]
+)
+def test_a_chart_that_cannot_be_drawn_is_refused(folder: Folder, change: dict[str, Any]) -> None:
+    findings = judged(folder, lambda d: d["charts"]["attention-by-depth"]["series"][0].update(change))
+    assert codes(findings) == {"report-invalid"}
+
+
+def test_a_fact_that_is_no_text_is_refused(folder: Folder) -> None:
+    assert codes(judged(folder, lambda d: d["facts"]["weights"].update(value={"a": []}))) == {"report-invalid"}
 
 
 def test_a_finding_that_nobody_knows_is_refused(folder: Folder) -> None:
