@@ -225,6 +225,20 @@ def test_a_folder_is_deleted_with_what_is_in_it(hub: Hub) -> None:
     assert [item["path"] for item in api(hub, f"models/{REPO}/tree/main").json] == [".gitattributes", "ab.txt"]
 
 
+def test_a_file_cannot_lie_below_a_file(hub: Hub) -> None:
+    commit(hub, REPO, OWNER, [header(), regular("a/b.txt", b"x")])
+    assert [commit(hub, REPO, OWNER, [header(), regular(path, b"x")]).status for path in ("a", "a/b.txt/c")] == [
+        400,
+        400,
+    ]
+
+
+def test_a_pull_request_that_cannot_be_made_is_not_opened(hub: Hub) -> None:
+    deletion = [header(), {"key": "deletedFile", "value": {"path": "none"}}]
+    assert commit(hub, REPO, OWNER, deletion, query="?create_pr=1").status == 404
+    assert hub.storage.repositories[REPO].discussions == {}
+
+
 def test_commits_are_listed_newest_first_with_their_descriptions(hub: Hub) -> None:
     commit(hub, REPO, OWNER, [header("First", description="trailer: 1"), regular("a.txt", b"1")])
     told = api(hub, f"models/{REPO}/commits/main").json
@@ -425,6 +439,11 @@ def test_what_is_said_in_a_header_adds_no_header(hub: Hub) -> None:
     revision = quote("a\r\nX-Added: 1", safe="")
     answer = api(hub, f"models/{REPO}/tree/{revision}")
     assert (answer.status, "x-added" in answer.headers) == (404, False)
+
+
+def test_a_request_under_another_name_is_misdirected(hub: Hub) -> None:
+    url = f"{hub.endpoint}/api/models/{REPO}"
+    assert ask(url, headers={"Host": "elsewhere.example"}).status == 421
 
 
 def test_both_ports_listen_on_loopback_only(hub: Hub) -> None:

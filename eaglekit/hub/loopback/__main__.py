@@ -10,6 +10,9 @@ from threading import Event
 
 from eaglekit.hub.loopback.server import Hub
 
+VISITOR = "loopback"
+"""Whoever the printed token belongs to; one is enough, however often a root is served."""
+
 
 def main() -> None:
     """Make or continue the Hub of the command line, publish the folder if there is one, and serve."""
@@ -30,7 +33,8 @@ def main() -> None:
             hub.publish(arguments.repo, arguments.folder)
         token = f"hf_{secrets.token_hex(16)}"
         organisations = {id.split("/")[0] for id in hub.storage.repositories}
-        hub.account("tester", token, organisations=sorted(organisations))
+        hub.storage.accounts[:] = [account for account in hub.storage.accounts if account.name != VISITOR]
+        hub.account(VISITOR, token, organisations=sorted(organisations))
         environment = {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": token, "HF_HUB_DISABLE_XET": "1"}
         sys.stdout.writelines(f"export {name}={value}\n" for name, value in environment.items())
         for repository in hub.storage.repositories.values():

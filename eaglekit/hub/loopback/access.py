@@ -82,7 +82,7 @@ def committable(exchange: Exchange, repo: str, revision: str, *, create_pr: bool
     repository = visible(exchange, repo)
     own = [
         discussion
-        for discussion in repository.discussions.values()
+        for discussion in list(repository.discussions.values())
         if discussion.reference == revision and exchange.account and discussion.author == exchange.account.name
     ]
     return proposable(exchange, repo) if own else writable(exchange, repo)

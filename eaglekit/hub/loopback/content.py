@@ -103,6 +103,7 @@ class ContentStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        shutil.rmtree(root / "incoming", ignore_errors=True)  # of a server that was stopped in the middle
         for name in ("blobs", "lfs", "incoming"):
             (root / name).mkdir(parents=True, exist_ok=True)
 

@@ -31,7 +31,7 @@ def list_all(exchange: Exchange, repo: str) -> None:
     kind = exchange.query.get("type", "all")
     found = [
         summary(repository, each)
-        for each in reversed(repository.discussions.values())
+        for each in reversed(list(repository.discussions.values()))
         if kind == "all" or (kind == "pull_request") == (each.base is not None)
     ]
     start = 0 if exchange.query.get("p", "0") == "0" else len(found)

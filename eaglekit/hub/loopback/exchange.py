@@ -119,6 +119,8 @@ class Exchange:
 
     def send_file(self, path: Path, headers: Mapping[str, str]) -> None:
         """Answer with the content of `path`, or the range of it that was asked for."""
+        if self._silent:
+            return
         size = path.stat().st_size
         wanted = None if self.fault and self.fault.ignore_range else parse_range(self.record.range, size)
         shared = {"Accept-Ranges": "bytes", "Content-Type": "application/octet-stream", **headers}

@@ -16,6 +16,7 @@ class Fault:
     path: str
     """Regular expression searched for in the request path; `/cdn/` matches the second origin."""
     method: str = "GET"
+    """`*` for any."""
     after: int = 0
     times: int = 1_000_000
     call: Callable[[], object] | None = None
@@ -83,7 +84,7 @@ class FaultPlan:
         """The fault this request meets, if any; the first of the plan wins."""
         with self._lock:
             for fault in self._faults:
-                if fault.method == method and re.search(fault.path, path):
+                if fault.method in {method, "*"} and re.search(fault.path, path):
                     fault.seen += 1
                     if fault.after < fault.seen <= fault.after + fault.times:
                         return fault

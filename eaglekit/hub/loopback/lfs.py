@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from eaglekit.hub.loopback.access import proposable, visible, writable
+from eaglekit.hub.loopback.access import committable, visible
 from eaglekit.hub.loopback.content import file_sha256
 from eaglekit.hub.loopback.exchange import Exchange, Refused
 from eaglekit.hub.loopback.model import same
@@ -22,10 +22,10 @@ def batch(exchange: Exchange, repo: str) -> None:
         raise Refused(400, "Invalid LFS batch request")
     if operation == "download":
         visible(exchange, repo)
-    elif "ref" in wanted:
-        writable(exchange, repo)
     else:
-        proposable(exchange, repo)  # the objects of a pull request name no branch
+        branch = wanted["ref"].get("name") if isinstance(wanted.get("ref"), dict) else None
+        # The objects of a pull request to be name no branch.
+        committable(exchange, repo, str(branch), create_pr=branch is None)
     answers = [uploading(exchange, repo, wanted) if operation == "upload" else downloading(exchange, wanted)
                for wanted in objects]  # fmt: skip
     parts = any("chunk_size" in answer.get("actions", {}).get("upload", {}).get("header", {}) for answer in answers)
@@ -150,6 +150,8 @@ def complete(exchange: Exchange, repo: str, sha256: str) -> None:
         arrived.unlink()
         raise Refused(400, f"BadDigest: the parts make a file of sha256 {found}")
     content.accept(arrived, sha256)
+    for number in here:
+        del exchange.hub.part_etags[upload, number]
     exchange.answer(200, {}, LFS_TYPE)
 
 

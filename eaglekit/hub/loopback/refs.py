@@ -18,12 +18,13 @@ REFERENCE_NAME = re.compile(
 def list_refs(exchange: Exchange, repo: str) -> None:
     """The branches and tags of a repository, and its pull requests when they are asked for."""
     repository = visible(exchange, repo)
-    plain = {name: oid for name, oid in repository.branches.items() if not name.startswith("refs/")}
-    proposed = {name: oid for name, oid in repository.branches.items() if name.startswith("refs/pr/")}
+    heads, tags = dict(repository.branches), dict(repository.tags)
+    plain = {name: oid for name, oid in heads.items() if not name.startswith("refs/")}
+    proposed = {name: oid for name, oid in heads.items() if name.startswith("refs/pr/")}
     answer: dict[str, Any] = {
         "branches": [listed(name, f"refs/heads/{name}", oid) for name, oid in plain.items()],
         "converts": [],
-        "tags": [listed(name, f"refs/tags/{name}", oid) for name, oid in repository.tags.items()],
+        "tags": [listed(name, f"refs/tags/{name}", oid) for name, oid in tags.items()],
     }
     if exchange.flag("include_prs"):
         answer["pullRequests"] = [listed(name.removeprefix("refs/pr/"), name, oid) for name, oid in proposed.items()]

@@ -73,6 +73,9 @@ CDN_ROUTES: Routes = {
 def dispatch(exchange: Exchange, routes: Routes) -> None:
     """Hand the exchange to the route its method and path belong to. Paths are matched before they are unquoted."""
     try:
+        # A page of another site can send a browser here; it cannot make it say this name.
+        if exchange.headers.get("Host", "").partition(":")[0] not in {"127.0.0.1", "localhost"}:
+            raise Refused(421, "Misdirected Request")
         for (method, pattern), route in routes.items():
             if method == exchange.record.method and (match := re.fullmatch(pattern, exchange.path)):
                 route(exchange, **{name: unquote(value) for name, value in match.groupdict().items()})

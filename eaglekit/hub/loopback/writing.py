@@ -96,6 +96,7 @@ def apply(exchange: Exchange, repository: Repository, account: Account, revision
     head = at(repository, revision)
     if change.parent is not None and not head.oid.startswith(change.parent):
         raise Refused(412, STALE)
+    check(head, change)
     return write(exchange, repository, account, revision, head, change)
 
 
@@ -106,28 +107,37 @@ def propose(
     if revision not in repository.branches:
         raise Refused(404, f"Invalid rev id: {revision}", "RevisionNotFound")
     onto = at(repository, change.parent or revision)
+    check(onto, change)
     opened = exchange.storage.open_discussion(repository, change.title, change.description, account.name, base=revision)
     made = write(exchange, repository, account, opened.reference, onto, change)
     return made, {"pullRequestUrl": f"{exchange.hub.endpoint}/{repository.id}/discussions/{opened.num}"}
+
+
+def check(onto: Commit, change: Change) -> None:
+    """Refuse what cannot be done to `onto`."""
+    for path in change.deleted:
+        if path not in onto.files:
+            raise Refused(404, f"{path} does not exist", "EntryNotFound")
+    kept = onto.files.keys() - removed(onto, change) | change.entries.keys()
+    folders = {str(parent) for path in kept for parent in PurePosixPath(path).parents}
+    if clash := sorted(folders & kept):
+        raise Refused(400, f"{clash[0]}: both a file and a folder")
+
+
+def removed(onto: Commit, change: Change) -> set[str]:
+    """The paths that are to go."""
+    prefixes = tuple(f"{folder.strip('/')}/" for folder in change.deleted_folders)
+    return {*change.deleted, *(path for path in onto.files if path.startswith(prefixes))}
 
 
 def write(
     exchange: Exchange, repository: Repository, account: Account, branch: str, onto: Commit, change: Change
 ) -> Commit:
     """The commit on `branch`, on top of `onto`."""
-    deleted = [*change.deleted, *(path for folder in change.deleted_folders for path in onto.files
-                                  if path.startswith(f"{folder.strip('/')}/"))]  # fmt: skip
-    for path in change.deleted:
-        if path not in onto.files:
-            raise Refused(404, f"{path} does not exist on {branch!r}", "EntryNotFound")
-    kept = (onto.files.keys() - set(deleted)) | change.entries.keys()
-    for path in change.entries:
-        if any(str(parent) in kept for parent in PurePosixPath(path).parents):
-            raise Refused(400, f"{path}: a file is where its folder should be")
     return exchange.storage.commit(
         repository,
         change.entries.values(),
-        deleted=dict.fromkeys(deleted),
+        deleted=removed(onto, change),
         branch=branch,
         onto=onto,
         title=change.title,
