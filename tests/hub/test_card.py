@@ -60,6 +60,16 @@ def test_a_length_stands_with_its_interval_count_and_ceiling() -> None:
     assert "4 is the ceiling" in text
 
 
+def test_a_baseline_stands_beside_only_where_it_differs() -> None:
+    said = report()
+    length = next(each for each in said.measurements if each.name == "acceptance length")
+    same = replace(length, name="baseline: acceptance length")
+    other = replace(same, value=2.5, low=2.0, high=2.75)
+    assert "baseline" not in card(report=replace(said, measurements=(*said.measurements, same)))
+    text = card(report=replace(said, measurements=(*said.measurements, other)))
+    assert "| greedy, as served: baseline | **2.50** | 2.00 – 2.75 |" in text
+
+
 def test_acceptance_stands_by_position_with_intervals() -> None:
     assert "| 2 | 67.1 % (58.6 – 75.5 %) | 86.0 % (79.6 – 92.0 %) |" in card()
 
@@ -71,8 +81,13 @@ def test_acceptance_stands_by_category() -> None:
 def test_layers_stand_as_boundaries_and_as_each_engine_reads_them() -> None:
     text = card()
     assert "boundaries 2, 4 and 5 of the target's 8 blocks" in text
-    assert "`[2, 4, 5]`, boundaries, which vLLM reads" in text
-    assert "`[1, 3, 4]`, which SGLang reads" in text
+    assert "`[2, 4, 5]`, boundaries, for vLLM" in text
+    assert "`[1, 3, 4]`, outputs of blocks counted from 0, for SGLang" in text
+
+
+def test_ids_that_sglang_counts_as_boundaries_are_called_so() -> None:
+    config = {"eagle_config": {"eagle_aux_hidden_state_layer_ids": [2, 4, 5]}}
+    assert "`[2, 4, 5]`, boundaries, for SGLang" in card(config=config)
 
 
 @pytest.mark.parametrize(

@@ -89,3 +89,9 @@ def test_without_a_figure_the_card_shows_none(folder: Path) -> None:
 
 def test_a_repository_with_a_revision_is_wrong_usage(folder: Path) -> None:
     assert card(folder, *WORDS[:4], "--repo", "acme/x@main").code == 2
+
+
+def test_a_licence_file_that_is_not_there_is_told(folder: Path) -> None:
+    words = ("--license", "other", "--license-name", "mine-1.0", "--license-link", "LICENSE")
+    done = card(folder, *WORDS[2:], *words, "--json")
+    assert (done.code, done.codes) == (1, ["licence-incomplete"])

@@ -40,6 +40,15 @@ def test_one_chart_makes_a_picture_too() -> None:
     assert figure(replace(said, charts=only)) is not None
 
 
+def test_a_line_that_lies_on_another_is_not_drawn() -> None:
+    said = report()
+    doubled = tuple(
+        replace(chart, series=(*chart.series, *(replace(each, name=f"baseline: {each.name}") for each in chart.series)))
+        for chart in said.charts
+    )
+    assert figure(replace(said, charts=doubled)) == figure(said)
+
+
 def test_a_report_without_drift_has_no_picture() -> None:
     assert figure(replace(report(), charts=())) is None
 

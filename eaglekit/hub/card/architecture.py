@@ -88,14 +88,20 @@ def _ids(matter: CardMatter) -> str:
     nested = matter.config.get("eagle_config")
     top, inner = matter.config.get(IDS), nested.get(IDS) if isinstance(nested, Mapping) else None
     shown = [
-        f"{where} it holds {code(_ids_text(ids))}, {reader}"
-        for where, ids, reader in (
-            (f"under {code(IDS)}", top, "boundaries, which vLLM reads"),
-            (f"under {code(f'eagle_config.{IDS}')}", inner, "which SGLang reads, in its own count (a block's output)"),
-        )
+        f"under {code(place)} it holds {code(_ids_text(ids))}, {_count(matter, ids)}, for {reader}"
+        for place, ids, reader in ((IDS, top, "vLLM"), (f"eagle_config.{IDS}", inner, "SGLang"))
         if isinstance(ids, list)
     ]
     return f"**The same in config.json:** {'; '.join(shown)}." if shown else ""
+
+
+def _count(matter: CardMatter, ids: Sequence[Any]) -> str:
+    """How ids of the file count, by what they mean. SGLang counts by the target's class."""
+    layers = list(matter.fact("aux_layers") or ())
+    if ids == layers:
+        return "boundaries"
+    outputs = [index + 1 if isinstance(index, int) else index for index in ids]
+    return "outputs of blocks counted from 0" if outputs == layers else "counted as that engine does"
 
 
 def _ids_text(ids: Sequence[Any]) -> str:

@@ -32,7 +32,7 @@ def figure(report: Report) -> LocalFile | None:
 
     The same report gives the same bytes with the same matplotlib. Raises `Refusal` without matplotlib.
     """
-    charts = charts_of(report)
+    charts = [_without_echoes(chart) for chart in charts_of(report)]
     if not charts:
         return None
     try:
@@ -53,6 +53,12 @@ def figure(report: Report) -> LocalFile | None:
     written = io.BytesIO()
     matplotlib.image.imsave(written, np.concatenate(even, axis=1), format="png", metadata=NOTHING_ABOUT_US)
     return LocalFile.made(FIGURE, written.getvalue())
+
+
+def _without_echoes(chart: Chart) -> Chart:
+    """The chart without lines that lie on another one: the source of a conversion has the same figures."""
+    drawn = {each.y: each for each in reversed(chart.series)}
+    return replace(chart, series=tuple(each for each in chart.series if drawn[each.y] is each))
 
 
 def _in_percent(chart: Chart) -> Chart:

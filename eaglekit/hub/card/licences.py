@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,23 @@ def licence_findings(id: str | None, name: str | None, link: str | None, place: 
     if link is None or not LINK.fullmatch(link):
         findings.append(_incomplete("link", "license-link", link, "a URL, or LICENSE for the file in the folder"))
     return findings
+
+
+def unwritten(licence: Licence, names: Collection[str]) -> list[Finding]:
+    """The finding for a link to a file that the folder has not."""
+    link = licence.link
+    if link is None or "://" in link or link in names:
+        return []
+    return [
+        Finding(
+            "licence-incomplete",
+            f"the licence is said to stand in {link}, and the folder has no such file",
+            place="--license-link",
+            got=link,
+            expected="a file of the folder, or a URL",
+            hint=f"put the licence's text into {link}, or give a URL",
+        )
+    ]
 
 
 def unknown(id: str, place: str) -> Finding:

@@ -13,7 +13,7 @@ from eaglekit.dialects.reading import read
 from eaglekit.engines.inspection import artefact_of
 from eaglekit.engines.recipes import Recipe, recipes
 from eaglekit.hub.card.front_matter import parse
-from eaglekit.hub.card.licences import licence_of
+from eaglekit.hub.card.licences import licence_of, unwritten
 from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import front_matter_of
 from eaglekit.hub.evidence import Evidence
@@ -55,9 +55,10 @@ def card_matter(folder: Folder, evidence: Evidence, wishes: CardWishes, base: st
     try:
         words = (wishes.licence, wishes.licence_name, wishes.licence_link)
         licence = licence_of(words[0], name=words[1], link=words[2], card=stated_in(base))
+        findings += unwritten(licence, [file.name for file in folder.files])
     except Refusal as refusal:
         findings += refusal.findings
-    if target is None or licence is None:
+    if target is None or licence is None or findings:
         raise Refusal(*findings)
     matter = CardMatter(
         report=evidence.report,

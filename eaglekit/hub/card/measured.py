@@ -45,10 +45,12 @@ def _lengths(matter: CardMatter) -> Iterator[tuple[str, Measurement]]:
         "acceptance length, sampled, best drafts": f"{at}, most likely drafts",
     }
     for name, label in labels.items():
-        for prefix in ("", "baseline: "):
-            each = matter.measurement(f"{prefix}{name}")
-            if each is not None:
-                yield f"{prefix}{label}", each
+        each, other = matter.measurement(name), matter.measurement(f"baseline: {name}")
+        if each is not None:
+            yield label, each
+        # The source of a conversion has the same figures, which say nothing twice.
+        if other is not None and (each is None or other.value != each.value):
+            yield f"{label}: baseline", other
 
 
 def _temperature(matter: CardMatter) -> str:

@@ -72,7 +72,7 @@ def _report(matter: CardMatter) -> str:
 
 def _beside(matter: CardMatter) -> str:
     about = matter.fact("function beside the baseline")
-    return f"Beside the baseline it was compared with: {words(about)}." if about is not None else ""
+    return f"Its function beside the baseline it was compared with: {words(about)}." if about is not None else ""
 
 
 def _place(place: Mapping[str, Any]) -> str:
