@@ -66,6 +66,8 @@ def look_into(error: Exception, planned: Outline, parent: str, client: HubClient
             found = look(planned, parent, client)
         except Refusal as refusal:
             raise Refusal(_unknown(client, reason), *refusal.findings) from None
+        if isinstance(found, Finding):
+            raise Refusal(found)
         if found is not None:
             return found
     raise Refusal(
@@ -80,23 +82,21 @@ def look_into(error: Exception, planned: Outline, parent: str, client: HubClient
     )
 
 
-def _own_commit(planned: Outline, parent: str, client: HubClient) -> Published | None:
-    """Our commit on the branch; None when the branch has not moved. Raises `Refusal` when only others moved it."""
+def _own_commit(planned: Outline, parent: str, client: HubClient) -> Published | Finding | None:
+    """Our commit on the branch; None when the branch has not moved, a finding when only others moved it."""
     branch = planned.wishes.revision
     head = branch_head(client, branch)
     if head is None or head == parent:
         return None
     if (own := _with_trailer(planned, head, parent, client)) is not None:
         return Published(own, parent, found_by_looking=True)
-    raise Refusal(
-        Finding(
-            "push-rival-commit",
-            f"{client.repo} has changed since the plan was made",
-            place=f"{client.repo}: {branch}",
-            got=f"a commit {head[:12]} of somebody else",
-            expected=f"{parent[:12]}",
-            hint="nothing was published; run the same command again, which makes a new plan",
-        )
+    return Finding(
+        "push-rival-commit",
+        f"{client.repo} has changed since the plan was made",
+        place=f"{client.repo}: {branch}",
+        got=f"a commit {head[:12]} of somebody else",
+        expected=f"{parent[:12]}",
+        hint="nothing was published; run the same command again, which makes a new plan",
     )
 
 

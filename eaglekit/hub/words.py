@@ -43,6 +43,7 @@ STATUS_CODES: Mapping[int, str] = {
     401: "hub-token-rejected",
     403: "push-not-allowed",
     408: "hub-unreachable",
+    409: "push-rival-commit",
     412: "push-rival-commit",
     429: "hub-rate-limited",
 }
