@@ -153,3 +153,9 @@ def test_results_of_others_stay_beside_ours() -> None:
 def test_a_licence_with_a_name_stands_with_it() -> None:
     text = card(licence=Licence("other", "my-license-1.0", "LICENSE"))
     assert "license: other\nlicense_name: my-license-1.0\nlicense_link: LICENSE\n" in text
+
+
+@pytest.mark.parametrize("line", ["tags: [[1]]", "model-index: [1]", "model-index: [{name: x}]"])
+def test_a_key_of_another_kind_is_told_and_not_tripped_over(line: str) -> None:
+    (finding,) = refused(f"---\n{line}\neaglekit: 1\n---\n")
+    assert finding.place.startswith(f"README.md: {line.partition(':')[0]}")

@@ -101,7 +101,7 @@ def _tags(matter: CardMatter, existing: Mapping[str, Any]) -> list[str]:
     kept = [kept] if isinstance(kept, str) else kept if isinstance(kept, list) else []
     if "eaglekit" in existing:
         stale = {"eagle3.1", "mla", *ENGINE_TAGS.values()} - set(ours)
-        kept = [tag for tag in kept if tag not in stale]
+        kept = [tag for tag in kept if not (isinstance(tag, str) and tag in stale)]
     return list(dict.fromkeys([*kept, *ours])) if all(isinstance(tag, str) for tag in kept) else [*kept, *ours]
 
 
