@@ -171,12 +171,12 @@ def _at_hand(
     prompts, capture = wishes["prompts"], wishes["capture"]
     if protocol.prompts is not None and prompts is None and PROMPTS in source.files():
         prompts = source.local_path(PROMPTS)
-    for option, given, expected in (
-        ("prompts", prompts, protocol.prompts),
-        ("capture", capture, protocol.capture),
+    for code, given, expected in (
+        ("verify-prompts-other", prompts, protocol.prompts),
+        ("verify-capture-other", capture, protocol.capture),
     ):
         if expected is not None and given is not None:
-            refuse_other_file(f"verify-{option}-other", given, expected)
+            refuse_other_file(code, given, expected)
     lacking = []
     if protocol.prompts is not None and prompts is None:
         lacking.append("the texts are not published: give the file with --prompts")
