@@ -18,8 +18,8 @@ GROUP_BYTES = 1 << 30
 """Experts held at a time without a limit, in bytes as computed."""
 MMAP_THRESHOLD = -3
 """M_MMAP_THRESHOLD of glibc's malloc.h."""
-RETURNED_BYTES = 4 << 20
-"""Buffers from this size on are given back when they are freed."""
+RETURNED_BYTES = 1 << 20
+"""Buffers from this size on are given back when they are freed: keys and values of a few hundred tokens have it."""
 EXTRA_STATES = 3
 """States per text that a block with experts holds besides the residual: what its attention gave, what goes into the
 experts and what comes out."""

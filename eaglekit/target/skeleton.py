@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, PretrainedConfig
 
 from eaglekit.report import Finding, Refusal
 from eaglekit.target.configuration import BUILDING, config_refused
+from eaglekit.target.gated import place_gated
 
 FREQUENCIES_LIMIT = 1 << 20
 """More rotary frequencies than any head has channels."""
@@ -90,6 +91,7 @@ def build(config: PretrainedConfig, label: str) -> Skeleton:
         raise Refusal(_not_plain(config, label, "it has no list of blocks with a norm behind it"))
     if type(model.get_input_embeddings()) is not nn.Embedding:
         raise Refusal(_not_plain(config, label, "its embedding does more than look up a row"))
+    place_gated(blocks)
     skeleton = Skeleton(model, base, blocks, norm, _experts(blocks, config, label))
     _make_frequencies(model, config, label)
     try:
