@@ -18,7 +18,7 @@ from eaglekit.cli.loading import download, find_source, open_local, open_target
 from eaglekit.cli.output import work_bar
 from eaglekit.cli.target_files import local_target, memory_limit
 from eaglekit.dialects.target import Target, read_target
-from eaglekit.hub.card_claims import CARD_LIMIT, read_card_claims
+from eaglekit.hub.card_claims import CARD_LIMIT, CardClaims, read_card_claims
 from eaglekit.hub.evidence import REPORT_LIMIT, read_validation
 from eaglekit.hub.model import CARD, PROMPTS, REPORT
 from eaglekit.hub.pulling import look, manifest_of, prove
@@ -68,9 +68,14 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
     refuse_other_drafter(protocol, drafter, bar)
     digest = hashlib.sha256(data).hexdigest()
     facts.append(Fact("report", f"sha256:{digest}", "derived: report.json"))
-    facts += _card(source, published, digest, findings)
+    card = _card(source, published, digest)
+    findings += card.findings if card is not None else ()
+    told = "none" if card is None else f"{card.count} numbers as in its report"
+    facts.append(Fact("card", told, "read: README.md front matter"))
     missing = missing_extras()
-    hand = _at_hand(protocol, source, quiet=quiet, computing=not missing, wishes=wishes, bar=bar)
+    named = protocol.target.hub_id if protocol.target is not None else None
+    named = named or (card.target if card is not None else None)
+    hand = _at_hand(protocol, source, named, quiet=quiet, computing=not missing, wishes=wishes, bar=bar)
     measured = None
     if not hand.lacking:
         from eaglekit.validate.check import check
@@ -154,20 +159,28 @@ def _report_of(source: Source) -> bytes:
     return source.read(REPORT, 0, min(size_bytes, REPORT_LIMIT + 1))
 
 
-def _card(source: Source, published: Report, digest: str, findings: list[Finding]) -> list[Fact]:
-    """What became of the card's numbers; its findings join the others."""
+def _card(source: Source, published: Report, digest: str) -> CardClaims | None:
+    """What became of the card's numbers; None when there is no card."""
     size_bytes = source.files().get(CARD)
     if size_bytes is None:
-        return [Fact("card", "none")]
-    claims = read_card_claims(source.read(CARD, 0, min(size_bytes, CARD_LIMIT + 1)), published, digest)
-    findings += claims.findings
-    return [Fact("card", f"{claims.count} numbers as in its report", "read: README.md front matter")]
+        return None
+    return read_card_claims(source.read(CARD, 0, min(size_bytes, CARD_LIMIT + 1)), published, digest)
 
 
 def _at_hand(
-    protocol: Protocol, source: Source, *, quiet: bool, computing: bool, wishes: Mapping[str, Any], bar: Any
+    protocol: Protocol,
+    source: Source,
+    named: str | None,
+    *,
+    quiet: bool,
+    computing: bool,
+    wishes: Mapping[str, Any],
+    bar: Any,
 ) -> Hand:
-    """Everything the protocol needs, each known by its digest; wrong material is refused, missing material is told."""
+    """Everything the protocol needs, each known by its digest; wrong material is refused, missing material is told.
+
+    `named` is the Hub id of the target in the report or the card.
+    """
     prompts, capture = wishes["prompts"], wishes["capture"]
     if protocol.prompts is not None and prompts is None and PROMPTS in source.files():
         prompts = source.local_path(PROMPTS)
@@ -182,7 +195,7 @@ def _at_hand(
         lacking.append("the texts are not published: give the file with --prompts")
     if protocol.capture is not None and capture is None:
         lacking.append("it was measured on a capture: give the file with --capture")
-    target, why = _target(protocol, wishes["target"], quiet=quiet, whole=computing and not lacking)
+    target, why = _target(protocol, wishes["target"], named, quiet=quiet, whole=computing and not lacking)
     lacking += [why] if why else []
     baseline = None
     if wishes["baseline"] is not None:
@@ -197,11 +210,13 @@ def _at_hand(
     )
 
 
-def _target(protocol: Protocol, typed: str | None, *, quiet: bool, whole: bool) -> tuple[Target | None, str]:
+def _target(
+    protocol: Protocol, typed: str | None, named: str | None, *, quiet: bool, whole: bool
+) -> tuple[Target | None, str]:
     """The target of the report, and why there is none. With `whole`, its weights are on this machine."""
     if protocol.target is None:
         return None, ""
-    text = typed if typed is not None else protocol.target.hub_id
+    text = typed if typed is not None else named
     if text is None:
         return None, "the report was made with a target in a folder: give it with --target"
     try:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
+from eaglekit.checkpoint.hub_id import is_repo
 from eaglekit.hub.card.front_matter import parse
+from eaglekit.hub.card.matter import COMMIT
 from eaglekit.hub.card.merging import front_matter_of
 from eaglekit.hub.card.metadata import CATEGORIES, TEXTS
 from eaglekit.hub.model import CARD, REPORT
@@ -26,6 +28,8 @@ class CardClaims:
     count: int
     """Numbers in it that the report vouches for."""
     findings: tuple[Finding, ...]
+    target: str | None = None
+    """ORG/NAME@COMMIT of the target as the card has it; nothing vouches for it but the digest in the report."""
 
 
 def read_card_claims(data: bytes, report: Report, report_sha256: str) -> CardClaims:
@@ -43,7 +47,16 @@ def read_card_claims(data: bytes, report: Report, report_sha256: str) -> CardCla
         wrong = list(_wrong(place, known, metric)) if known is not None else [_unknown(place, metric)]
         findings += wrong
         count += not wrong
-    return CardClaims(count, tuple(findings))
+    return CardClaims(count, tuple(findings), _target(values))
+
+
+def _target(values: Mapping[str, Any]) -> str | None:
+    """The target that a card names, if the Hub could have it."""
+    ours = values.get("eaglekit")
+    stated = ours.get("target") if isinstance(ours, Mapping) else None
+    repo, commit = (stated.get("repo"), stated.get("commit")) if isinstance(stated, Mapping) else (None, None)
+    sound = isinstance(repo, str) and is_repo(repo) and isinstance(commit, str) and COMMIT.fullmatch(commit)
+    return f"{repo}@{commit}" if sound else None
 
 
 def _names(values: Mapping[str, Any], report: Report, report_sha256: str) -> Iterator[Finding]:

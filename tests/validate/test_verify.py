@@ -187,6 +187,23 @@ def test_a_target_that_the_hub_does_not_show_is_told_and_nothing_holds(hub: Hub,
     assert "org/gone" in done.document["findings"][0]["message"]
 
 
+def test_a_target_that_only_the_card_names_is_taken_when_its_digest_is_that_of_the_report(
+    hub: Hub, base: Path, folder: Path
+) -> None:
+    def in_a_folder(document: dict[str, Any]) -> None:
+        target = document["result"]["target"]
+        named.update(repo=target.pop("repo"), commit=target.pop("commit"))
+        target["kind"] = "local"
+
+    named: dict[str, str] = {}
+    edit(folder, in_a_folder)
+    digest = hashlib.sha256((folder / "report.json").read_bytes()).hexdigest()
+    place = f"target: {{repo: {named['repo']}, commit: '{named['commit']}'}}"
+    (folder / "README.md").write_text(f"---\nlicense: mit\neaglekit:\n  {place}\n  report: sha256:{digest}\n---\n")
+    done = run(hub, base, "verify", folder, "--prompts", base / "prompts.jsonl", "--json")
+    assert (done.code, set(verdicts(done).values())) == (0, {"holds"})
+
+
 def test_other_prompts_are_refused_with_both_digests(hub: Hub, base: Path, tmp_path: Path) -> None:
     other = copycat.write_prompts(tmp_path / "other.jsonl", dict(list(copycat.TEXTS.items())[:5]))
     done = run(hub, base, "verify", base / "drafter", "--prompts", other, "--json")
