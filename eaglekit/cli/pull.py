@@ -86,7 +86,7 @@ def _take(offer: Offer, dst: Path, *, quiet: bool) -> None:
 
 def _next(dst: Path) -> tuple[str, ...]:
     """What a receiver does then."""
-    return (f"eaglekit verify {dst}", f"eaglekit recipe {dst}")
+    return (f"eaglekit verify {dst}", f"eaglekit recipe {dst} --target TARGET")
 
 
 def _report(offer: Offer, subject: str, dst: Path | None) -> Report:
