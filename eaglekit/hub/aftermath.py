@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eaglekit.hub.client import HubClient
+from eaglekit.hub.listing import history
 from eaglekit.hub.looking import COMMIT, branch_head, pull_requests
 from eaglekit.hub.model import LocalFile, Outline
 from eaglekit.hub.words import NOTHING_SENT, Doing, status_of
@@ -128,12 +129,11 @@ def _status(ref: str, client: HubClient) -> str:
 def _with_trailer(planned: Outline, head: str, parent: str, client: HubClient) -> str | None:
     """The commit between `head` and `parent` that carries this push's own line."""
     line = trailer(planned.files)
-    commits = client.read(Doing.LOOK, lambda: client.api.list_repo_commits(client.repo, revision=head))
-    for item in commits[:MOST_COMMITS]:
-        if item.commit_id == parent:
+    for past in history(client, head, MOST_COMMITS):
+        if past.commit == parent:
             return None
-        if line in item.message.splitlines():
-            return str(item.commit_id)
+        if line in past.description.splitlines():
+            return past.commit
     return None
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from eaglekit.checkpoint.hub_http import RemoteFile
 from eaglekit.hub.client import HubClient
-from eaglekit.hub.looking import entries_at
+from eaglekit.hub.listing import entries_at
 from eaglekit.hub.model import LocalFile, Outline, RemoteEntry
-from eaglekit.hub.words import Doing
 from eaglekit.report import Finding, Refusal, Severity
 
 LENGTH_BYTES = 8
@@ -23,7 +22,7 @@ def check(planned: Outline, commit: str, client: HubClient) -> list[Finding]:
     Files by SHA-256 or git's name, headers of the weights by the bytes that are served.
     """
     try:
-        entries = entries_at(client, commit, Doing.CHECK)
+        entries = entries_at(client, commit)
         findings = [*_files(planned, entries, commit), *_others(planned, entries, commit)]
         wrong = {finding.place.rpartition(": ")[2] for finding in findings}
         for file in planned.files:

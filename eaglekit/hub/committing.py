@@ -8,7 +8,8 @@ from eaglekit import __version__
 from eaglekit.checkpoint.hub_errors import clean
 from eaglekit.hub.aftermath import Published, look_into, proposed_already, recorded, trailer
 from eaglekit.hub.client import HubClient, foreign_errors
-from eaglekit.hub.looking import branch_head, entries_at
+from eaglekit.hub.listing import entries_at, history
+from eaglekit.hub.looking import branch_head
 from eaglekit.hub.model import CARD, Outline
 from eaglekit.hub.sending import Journal, Tell, prepared, send
 from eaglekit.hub.words import Doing
@@ -93,7 +94,7 @@ def _create(planned: Outline, client: HubClient, journal: Journal) -> str:
     if head is None:
         raise Refusal(client.connection.wrong("", "a new repository without main", "a first commit"))
     others = set(entries_at(client, head)) - FRESH
-    if others or len(client.read(Doing.LOOK, lambda: client.api.list_repo_commits(client.repo, revision=head))) > 1:
+    if others or len(history(client, head, 2)) > 1:
         raise Refusal(
             Finding(
                 "push-rival-commit",

@@ -9,7 +9,8 @@ from typing import Any
 from eaglekit.checkpoint.hub_errors import clean
 from eaglekit.checkpoint.hub_http import RemoteFile
 from eaglekit.hub.client import HubClient
-from eaglekit.hub.model import Account, RemoteEntry, RemoteState, Wishes
+from eaglekit.hub.listing import entries_at
+from eaglekit.hub.model import Account, RemoteState, Wishes
 from eaglekit.hub.words import Circumstance, Doing, rights
 from eaglekit.report import Finding, Refusal
 
@@ -74,19 +75,6 @@ def who(client: HubClient) -> Account:
     spaces = tuple(str(place.get("name")) for place in places if place.get("type") in {"user", "org"})
     models = tuple(str(place.get("name")) for place in places if place.get("type") == "model")
     return Account(name, role, spaces, models)
-
-
-def entries_at(client: HubClient, commit: str, doing: Doing = Doing.LOOK) -> Mapping[str, RemoteEntry]:
-    """Every file of one commit, all pages of the listing."""
-    from huggingface_hub.hf_api import RepoFile
-
-    listed = client.read(doing, lambda: list(client.api.list_repo_tree(client.repo, recursive=True, revision=commit)))
-    found = {}
-    for item in listed:
-        if isinstance(item, RepoFile):
-            size, sha256 = (item.lfs.size, item.lfs.sha256) if item.lfs is not None else (item.size, None)
-            found[item.path] = RemoteEntry(item.path, size, item.blob_id, sha256)
-    return dict(sorted(found.items()))
 
 
 def branch_head(client: HubClient, branch: str, doing: Doing = Doing.LOOK) -> str | None:

@@ -24,7 +24,6 @@ class Doing(str, Enum):
     SEND = "send files to"
     COMMIT = "commit to"
     PROPOSE = "open a pull request in"
-    CHECK = "read back"
     TAG = "tag"
 
 
