@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eaglekit.checkpoint.copying import Written
+from eaglekit.plan.manifest import manifest_text
 from tests.cli.running import PROGRAM, Finished, eaglekit
 from tests.hub import Client, Commit, Hub, Record
 
@@ -46,9 +49,17 @@ class Pushes:
         assert self.token not in done.out + done.err
         return done
 
+    def add(self, name: str, data: bytes) -> None:
+        """One more file in the folder, and its line in the manifest."""
+        (self.folder / name).write_bytes(data)
+        names = [path.name for path in self.folder.iterdir() if path.name not in {"SHA256SUMS", "report.json"}]
+        contents = {name: (self.folder / name).read_bytes() for name in names}
+        listed = {name: Written(len(data), hashlib.sha256(data).hexdigest()) for name, data in contents.items()}
+        (self.folder / "SHA256SUMS").write_text(manifest_text(listed))
+
     def start(self, *options: object) -> subprocess.Popen[str]:
-        """A push with the figure, to be interrupted."""
-        words = [*PROGRAM, "push", str(self.folder), REPO, *WORDS, "--yes", *map(str, options)]
+        """A push for people, to be interrupted."""
+        words = [*PROGRAM, "push", str(self.folder), REPO, *WORDS, "--no-figure", "--yes", *map(str, options)]
         return subprocess.Popen(
             words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True,

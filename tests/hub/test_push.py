@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
-from eaglekit.checkpoint.copying import Written
-from eaglekit.plan.manifest import manifest_text
 from tests.cli.running import Finished
 from tests.hub.published import PROMPTS
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
@@ -171,7 +168,7 @@ def test_a_branch_that_is_absent_is_in_the_plan_and_then_made(pushes: Pushes) ->
     main = pushes.head().oid
     planned = pushes.push("--revision", "v2", "--dry-run").document
     assert planned["facts"]["branch"]["value"] == f"v2, a new branch from main at {main[:12]}"
-    add_licence(pushes)
+    pushes.add("LICENSE", b"do as you like\n")
     assert outcome(pushes.push("--revision", "v2", "--overwrite")) == "published"
     assert pushes.head().oid == main
     assert pushes.head("v2").parent == main
@@ -214,7 +211,7 @@ def test_the_same_pull_request_is_not_opened_twice(pushes: Pushes) -> None:
 def test_a_pull_request_can_be_pushed_to_again(pushes: Pushes) -> None:
     pushes.hub.publish(REPO, {"notes.md": b"theirs"})
     pushes.push("--create-pr")
-    add_licence(pushes)
+    pushes.add("LICENSE", b"do as you like\n")
     assert outcome(pushes.push("--revision", "refs/pr/1", "--overwrite")) == "published"
     assert "LICENSE" in pushes.head("refs/pr/1").files
 
@@ -283,16 +280,3 @@ def test_a_listing_of_many_pages_is_read_to_its_end(pushes: Pushes) -> None:
     pushes.hub.page_size = 2
     assert outcome(pushes.push()) == "published"
     assert outcome(pushes.push()) == "nothing to do"
-
-
-def add_licence(pushes: Pushes) -> None:
-    """One more file in the folder, and its line in the manifest."""
-    (pushes.folder / "LICENSE").write_text("do as you like\n")
-    names = [path.name for path in pushes.folder.iterdir() if path.name not in {"SHA256SUMS", "report.json"}]
-    listed = {name: Written(*digest_of(pushes.folder / name)) for name in names}
-    (pushes.folder / "SHA256SUMS").write_text(manifest_text(listed))
-
-
-def digest_of(file: Path) -> tuple[int, str]:
-    data = file.read_bytes()
-    return len(data), hashlib.sha256(data).hexdigest()
