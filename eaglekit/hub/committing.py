@@ -9,7 +9,7 @@ from eaglekit.checkpoint.hub_errors import clean
 from eaglekit.hub.aftermath import Published, look_into, proposed_already, recorded, trailer
 from eaglekit.hub.client import HubClient, foreign_errors
 from eaglekit.hub.listing import entries_at, history
-from eaglekit.hub.looking import branch_head
+from eaglekit.hub.looking import branch_head, is_public
 from eaglekit.hub.model import CARD, Outline
 from eaglekit.hub.sending import Journal, Tell, prepared, send
 from eaglekit.hub.words import Doing
@@ -90,6 +90,8 @@ def _create(planned: Outline, client: HubClient, journal: Journal) -> str:
     client.write(Doing.CREATE, lambda: client.api.create_repo(client.repo, private=visibility == "private"))
     journal.created = True
     client.say(f"made {client.repo} ({visibility})")
+    if not planned.wishes.public and is_public(client):
+        raise Refusal(_exposed(client))
     head = branch_head(client, "main")
     if head is None:
         raise Refusal(client.connection.wrong("", "a new repository without main", "a first commit"))
@@ -142,3 +144,14 @@ def _card_errors(card: str, client: HubClient) -> tuple[str, ...]:
         return ()
     errors = response.json().get("errors") or [{"message": "HTTP 400"}]
     return tuple(clean(str(error.get("message", error)), client.asked.token) for error in errors)
+
+
+def _exposed(client: HubClient) -> Finding:
+    return Finding(
+        "push-visibility-other",
+        f"{client.repo} was to be private, and {client.asked.host} has made it public",
+        place=client.repo,
+        got="public",
+        expected="private",
+        hint="nothing was sent; make it private on its settings page, or say --public",
+    )

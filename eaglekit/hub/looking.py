@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eaglekit.checkpoint.hub_errors import clean
 from eaglekit.checkpoint.hub_http import RemoteFile
+from eaglekit.hub.account import who
 from eaglekit.hub.client import HubClient
 from eaglekit.hub.listing import entries_at
 from eaglekit.hub.model import Account, RemoteState, Wishes
@@ -16,12 +16,8 @@ from eaglekit.report import Finding, Refusal
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 MAIN = "main"
-WRITING_ROLES = frozenset({"admin", "write", "contributor"})
-"""Roles in an organisation that may make repositories and write to them."""
 TEXT_LIMIT = 16 << 20
 """Bytes of a remote text that are read."""
-WRITE = "repo.write"
-"""What a fine-grained token calls it."""
 
 
 def look(client: HubClient, wishes: Wishes) -> RemoteState:
@@ -58,25 +54,6 @@ def look(client: HubClient, wishes: Wishes) -> RemoteState:
     )
 
 
-def who(client: HubClient) -> Account:
-    """Whom the token belongs to, and where it may write. Asked once: the Hub counts these strictly."""
-    answer = client.read(Doing.ACCOUNT, lambda: dict(client.api.whoami()))
-    name = clean(str(answer.get("name", "?")), client.asked.token)
-    token = _within(_within(answer, "auth"), "accessToken")
-    role = clean(str(token.get("role", "unknown")), client.asked.token)
-    organisations = [item for item in answer.get("orgs", ()) if isinstance(item, dict)]
-    writable = (name, *(str(o.get("name")) for o in organisations if o.get("roleInOrg", "write") in WRITING_ROLES))
-    if role == "read":
-        return Account(name, role, ())
-    scoped = _within(token, "fineGrained").get("scoped")
-    if role != "fineGrained" or not isinstance(scoped, list):
-        return Account(name, role, writable, known=role == "write")
-    places = [_within(scope, "entity") for scope in scoped if isinstance(scope, dict) and WRITE in _permissions(scope)]
-    spaces = tuple(str(place.get("name")) for place in places if place.get("type") in {"user", "org"})
-    models = tuple(str(place.get("name")) for place in places if place.get("type") == "model")
-    return Account(name, role, spaces, models)
-
-
 def branch_head(client: HubClient, branch: str, doing: Doing = Doing.LOOK) -> str | None:
     """The full commit a branch or `refs/pr/N` stands at now, or None when there is no such branch."""
     refs = client.read(doing, lambda: _refs(client, pull_requests=branch.startswith("refs/pr/")))
@@ -88,6 +65,12 @@ def pull_requests(client: HubClient, doing: Doing = Doing.LOOK) -> Mapping[str, 
     """Every pull request's ref and the commit it stands at."""
     pulls: Mapping[str, str] = client.read(doing, lambda: _refs(client, pull_requests=True))["pulls"]
     return pulls
+
+
+def is_public(client: HubClient) -> bool:
+    """Whether everybody can see the repository, as far as the Hub says."""
+    info = client.read(Doing.LOOK, lambda: _info(client))
+    return info is not None and not info.get("private")
 
 
 def tags_now(client: HubClient) -> Mapping[str, str]:
@@ -252,14 +235,3 @@ def _no_branch(wishes: Wishes, got: str) -> Finding:
         expected="a branch",
         hint="give --revision the name of a branch, or leave it out for main",
     )
-
-
-def _permissions(scope: Mapping[str, Any]) -> tuple[Any, ...]:
-    found = scope.get("permissions")
-    return tuple(found) if isinstance(found, list) else ()
-
-
-def _within(answer: Any, key: str) -> Mapping[str, Any]:
-    """The object under `key`, or an empty one."""
-    found = answer.get(key) if isinstance(answer, dict) else None
-    return found if isinstance(found, dict) else {}

@@ -290,3 +290,20 @@ def test_a_server_without_xet_is_told_with_the_way_out(pushes: Pushes, tmp_path:
     finding = refused(pushes.push(), "push-without-xet")
     assert "HF_HUB_DISABLE_XET=1" in finding["hint"]
     assert pushes.sent("POST", COMMITS) == []
+
+
+def test_weights_go_by_xet_where_the_hub_knows_it(pushes: Pushes, tmp_path: Path) -> None:
+    pushes.hub.xet = True
+    pushes.more = {"HF_HUB_DISABLE_XET": "0", "HF_XET_CACHE": str(tmp_path / "xet")}
+    assert published(pushes.push())
+    assert pushes.sent("PUT", UPLOADS) == []
+    assert pushes.sent("GET", "/xet-write-token/") != []
+    assert pushes.push().document["result"]["outcome"] == "nothing to do"
+
+
+def test_a_repository_that_comes_out_public_gets_no_bytes(pushes: Pushes) -> None:
+    public = Fault(rf"/api/models/{REPO}$", after=1, alter=lambda info: {**info, "private": False})
+    pushes.hub.fail(public)
+    refused(pushes.push(), "push-visibility-other")
+    assert pushes.sent("PUT", UPLOADS) == []
+    assert pushes.sent("POST", COMMITS) == []

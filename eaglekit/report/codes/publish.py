@@ -58,6 +58,11 @@ CODES: tuple[Code, ...] = (
         "Change it on the settings page of the repository.",
     ),
     Code(
+        "push-visibility-other", ERROR, "The new repository is not as private as it was asked to be",
+        "A repository was to be made private, and the Hub says that it is public: a mirror that does not know the word, or a rule of the organisation. Bytes that anybody can fetch cannot be taken back, so nothing was sent.",
+        "Make the repository private on its settings page and run the same command again, or say --public.",
+    ),
+    Code(
         "push-rival-commit", ERROR, "Somebody else changed the repository in the meantime",
         "The commit is locked to exactly the commit that the plan was made from. Another one came in between, so that the plan no longer says what would happen. Nothing was published; bytes that were sent are kept by the Hub under their digests and are not sent again.",
         "Run the same command again: it makes a new plan from what is there now.",
