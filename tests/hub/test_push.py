@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.cli.running import Finished
+from tests.cli.running import Finished, eaglekit
 from tests.hub.published import PROMPTS
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
 
@@ -238,6 +238,26 @@ def test_everything_that_is_wrong_is_told_at_once_and_nothing_is_sent(pushes: Pu
     done = pushes.push()
     assert done.code == 1
     assert {"report-missing", "publish-not-allowed", "push-not-allowed"} <= {*done.codes}, done.codes
+    assert pushes.writes() == []
+
+
+def test_a_card_with_impossible_fields_is_refused_with_each_of_them_named(pushes: Pushes) -> None:
+    (pushes.folder / "README.md").write_text("---\nbase_model: null\nlicense: 3\n---\n")
+    words = ("push", pushes.folder, REPO, "--no-figure", "--json", "--yes")
+    done = eaglekit(*words, environment=pushes.environment)
+    assert done.code == 1
+    assert {*done.codes} == {"base-model-missing", "licence-unknown"}
+    assert pushes.writes() == []
+
+
+def test_code_and_paths_in_the_config_are_refused(pushes: Pushes) -> None:
+    config = json.loads((pushes.folder / "config.json").read_text())
+    config |= {"auto_map": {"AutoModel": "modeling_drafter.Drafter"}, "verifier": "/data/run7/model"}
+    pushes.add("config.json", json.dumps(config).encode())
+    done = pushes.push()
+    assert done.code == 1
+    assert "modeling_drafter" in done.out
+    assert "/data/run7/model" in done.out
     assert pushes.writes() == []
 
 
