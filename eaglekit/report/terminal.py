@@ -16,6 +16,8 @@ from eaglekit.report.model import Finding, Measurement, Report, Severity, Table,
 from eaglekit.report.text_charts import text_chart
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+ORIGIN_WIDTH = 12
+"""Cells that the origin of a fact keeps, however long the value is."""
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
@@ -24,7 +26,7 @@ def show(
 ) -> None:
     """Print a report: facts, measurements and tables, those asked for (all when None), charts as text, findings."""
     if report.facts:
-        console.print(facts_grid(report))
+        console.print(facts_grid(report, console.width))
     shown = [m for m in report.measurements if measurements is None or m.name in measurements]
     if shown:
         console.print(Text("\nMeasured", style="bold"))
@@ -33,7 +35,7 @@ def show(
     for table in report.tables:
         if table.rows and (tables is None or table.name in tables):
             console.print(Text(f"\n{table.title}", style="bold"))
-            console.print(grid(table))
+            console.print(grid(table, console.width))
     for chart in report.charts:
         console.print(Text(f"\n{printable(chart.title)}", style="bold"))
         console.print(Text(text_chart(chart, ascii_only=console.options.ascii_only)))
@@ -64,15 +66,34 @@ def render_finding(finding: Finding) -> RenderableType:
     return Group(head, Padding(details, (0, 0, 0, 2)))
 
 
-def facts_grid(report: Report) -> RenderableType:
+def facts_grid(report: Report, width: int) -> RenderableType:
     """Name, value and origin of every fact, a line each."""
+    rows = [(printable(fact.name), plain(fact.value), printable(fact.origin)) for fact in report.facts]
     table = RichTable.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(style="dim", overflow="fold")
-    for fact in report.facts:
-        table.add_row(fact.name, Text(plain(fact.value)), Text(printable(fact.origin)))
+    names, values, origins = _facts_widths(rows, width)
+    table.add_column(style="bold", overflow="fold", width=names)
+    table.add_column(overflow="fold", width=values)
+    table.add_column(style="dim", overflow="fold", width=origins)
+    for name, value, origin in rows:
+        table.add_row(Text(name), Text(value), Text(origin))
     return table
+
+
+def _facts_widths(rows: Sequence[Sequence[str]], width: int) -> tuple[int, int, int]:
+    """Cells for names, values and origins. Where not all has room, the words of values stay whole before the rest."""
+    names, values, origins = (max(map(cell_len, cells)) for cells in zip(*rows, strict=True))
+    names = min(names, width // 3)
+    room = width - names - 4
+    if values + origins <= room:
+        return names, values, origins
+    least = max(_longest_words(rows)[1], room // 2, room - origins)
+    values = max(1, min(values, least, room - ORIGIN_WIDTH))
+    return names, values, max(1, room - values)
+
+
+def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
+    """For each column the cells that its longest word takes: so wide it must be to cut no digest."""
+    return [max((cell_len(word) for word in " ".join(cells).split()), default=0) for cells in zip(*rows, strict=True)]
 
 
 def measurements_lines(measurements: Sequence[Measurement], width: int) -> Iterator[RenderableType]:
@@ -114,13 +135,16 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
 
 
-def grid(table: Table) -> RenderableType:
+def grid(table: Table, width: int) -> RenderableType:
     """A table with a header and no lines, which survives being copied into a message."""
+    rows = [[plain(cell) for cell in row] for row in table.rows]
     shown = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in table.columns:
-        shown.add_column(column, overflow="fold")
-    for row in table.rows:
-        shown.add_row(*(Text(plain(cell), style=VERDICTS.get(str(cell), "")) for cell in row))
+    longest = _longest_words([table.columns, *rows])
+    roomy = sum(longest) + 2 * len(longest) <= width
+    for column, least in zip(table.columns, longest, strict=True):
+        shown.add_column(column, overflow="fold", min_width=least if roomy else None)
+    for row in rows:
+        shown.add_row(*(Text(cell, style=VERDICTS.get(cell, "")) for cell in row))
     return shown
 
 
