@@ -34,7 +34,7 @@ def commit(planned: Outline, client: HubClient, journal: Journal, tell: Tell) ->
         return Published(state.parent, state.parent, recorded=False)
     if (found := proposed_already(planned, client)) is not None:
         return found
-    _check_card(planned, client)
+    _check_card(planned, client, journal)
     parent = state.parent if state.parent is not None else _create(planned, client, journal)
     if not state.branch_exists and wishes.revision != "main":
         _make_branch(planned, parent, client, journal)
@@ -110,28 +110,24 @@ def _create(planned: Outline, client: HubClient, journal: Journal) -> str:
     return head
 
 
-def _check_card(planned: Outline, client: HubClient) -> None:
+def _check_card(planned: Outline, client: HubClient, journal: Journal) -> None:
     """Ask the Hub about the card before any weight is sent. A mirror that has no such question is not asked."""
     if not any(file.name == CARD for file in planned.sends):
         return
-    nothing: tuple[str, ...] = ()
-    errors = client.read(Doing.CARD, lambda: _card_errors(planned.card, client), missing=nothing)
+    nothing: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    errors, remarks = client.read(Doing.CARD, lambda: _card_answer(planned.card, client), missing=nothing)
     if errors:
-        raise Refusal(
-            *(
-                Finding(
-                    "push-card-refused",
-                    "the Hub does not accept the front matter of README.md",
-                    place="README.md",
-                    got=text,
-                    hint="correct it; nothing was sent",
-                )
-                for text in errors
-            )
-        )
+        raise Refusal(*(_about_card("push-card-refused", text, "correct it; nothing was sent") for text in errors))
+    journal.remarks += [_about_card("push-card-remark", text, "read it; the card is accepted") for text in remarks]
 
 
-def _card_errors(card: str, client: HubClient) -> tuple[str, ...]:
+def _about_card(code: str, said: str, hint: str) -> Finding:
+    verb = "does not accept" if code == "push-card-refused" else "remarks on"
+    return Finding(code, f"the Hub {verb} the front matter of README.md", place="README.md", got=said, hint=hint)
+
+
+def _card_answer(card: str, client: HubClient) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Errors and remarks."""
     from eaglekit.checkpoint.hub_client import build_hf_headers, get_session, hf_raise_for_status
 
     response = get_session().post(
@@ -141,9 +137,16 @@ def _card_errors(card: str, client: HubClient) -> tuple[str, ...]:
     )
     if response.status_code != 400:
         hf_raise_for_status(response)
-        return ()
-    errors = response.json().get("errors") or [{"message": "HTTP 400"}]
-    return tuple(clean(str(error.get("message", error)), client.asked.token) for error in errors)
+        return (), _said(response.json(), "warnings", client)
+    return _said(response.json(), "errors", client) or ("HTTP 400",), ()
+
+
+def _said(answer: Any, key: str, client: HubClient) -> tuple[str, ...]:
+    """The sentences under `key` of an answer, whatever else it may be."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    entries = listed if isinstance(listed, list) else []
+    words = (entry.get("message", entry) if isinstance(entry, dict) else entry for entry in entries)
+    return tuple(clean(str(word), client.asked.token) for word in words)
 
 
 def _exposed(client: HubClient) -> Finding:

@@ -88,7 +88,7 @@ def publish(prepared: Prepared, *, bar: Bar = silent) -> Report:
         for step in AFTERWARDS:
             findings += step(planned, published, client)
     report = outcome(planned, prepared.assembled, published, client)
-    return replace(report, findings=(*prepared.warnings, *findings))
+    return replace(report, findings=(*prepared.warnings, *journal.remarks, *findings))
 
 
 @dataclass(frozen=True, slots=True)

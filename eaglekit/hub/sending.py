@@ -36,6 +36,8 @@ class Journal:
     """Files whose contents the Hub has."""
     uncertain: bool = False
     """The commit was asked for, and nothing was heard of it yet."""
+    remarks: list[Finding] = field(default_factory=list)
+    """What the Hub said beside its answers."""
     commit: str | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -307,3 +308,12 @@ def test_a_repository_that_comes_out_public_gets_no_bytes(pushes: Pushes) -> Non
     refused(pushes.push(), "push-visibility-other")
     assert pushes.sent("PUT", UPLOADS) == []
     assert pushes.sent("POST", COMMITS) == []
+
+
+def test_what_the_hub_remarks_on_a_card_is_passed_on(pushes: Pushes) -> None:
+    said = {"errors": [], "warnings": [{"message": "a remark on tags"}, "another"]}
+    pushes.hub.fail(Fault(r"/api/validate-yaml", "POST", times=1, status=200, body=json.dumps(said).encode()))
+    done = pushes.push()
+    assert done.code == 0, done.out
+    remarks = [finding["got"] for finding in done.document["findings"] if finding["code"] == "push-card-remark"]
+    assert remarks == ["a remark on tags", "another"]
