@@ -166,3 +166,18 @@ def test_text_can_be_read_on_its_background(palette: Palette) -> None:
 )
 def test_a_number_has_as_many_digits_as_say_something(value: float, shown: str) -> None:
     assert number(value) == shown
+
+
+@pytest.mark.parametrize("kind", ["line", "bar"])
+@pytest.mark.parametrize("value", [0.008765, -0.0098765, 0.00001234, -123456.789, 1.234e-77, -1.234e77])
+def test_a_value_beside_its_line_or_bar_lies_within_the_picture(kind: str, value: float) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from eaglekit.report.html.figure import figure_of, matplotlib_settings
+
+    with matplotlib_settings():
+        drawing = figure_of(of(Series("a", ("x", "y"), (value / 2, value)), kind=kind), LIGHT, titled=True)
+        canvas = FigureCanvasAgg(drawing)
+        canvas.draw()
+        (label,) = (text for text in drawing.axes[0].texts if text.get_text() == number(value))
+        assert label.get_window_extent(canvas.get_renderer()).x1 <= drawing.bbox.x1

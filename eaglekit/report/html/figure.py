@@ -66,7 +66,7 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
     top = TITLE * titled + LEGEND * legend_rows + HEADING
     height = len(rows) * (ROW * max(len(looks), 1) + GAP) + GAP if rows else PLOT_HEIGHT
     left = max(CHARACTER * max(map(len, map(label, rows)), default=0) + 14, 56)
-    right, bottom = 58, 46
+    right, bottom = max(58, CHARACTER * (_longest_value(chart) + 1) + 14), 46
     total = top + height + bottom
     figure = _figure(WIDTH, total, palette)
     axes = figure.add_axes((left / WIDTH, bottom / total, (WIDTH - left - right) / WIDTH, height / total))
@@ -77,6 +77,13 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
         _lines(axes, chart, looks, palette)
     _words(figure, axes, chart, looks, palette, titled=titled, total=total)
     return figure
+
+
+def _longest_value(chart: Chart) -> int:
+    """Characters of the longest value that is written at the right: beside a bar, or at the end of a line."""
+    rows = [[y for _, y, _ in points(series) if drawable(y)] for series in chart.series]
+    shown = [values if chart.kind == "bar" else values[-1:] for values in rows]
+    return max((len(number(value)) for values in shown for value in values), default=0)
 
 
 def _categories(chart: Chart) -> list[str]:
