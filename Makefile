@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+OLDER  := $(VENV)-older-hub
+OLDER_HUB := 1.33.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit fixtures docs schemas bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub fixtures docs schemas bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -15,10 +17,18 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[validate,sign]' --group dev
 	touch $@
 
-demo: $(VENV)/.ready       ## inspect and convert shipped checkpoints of several producers
+$(OLDER)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(OLDER)
+	sed 's/^huggingface-hub==.*/huggingface-hub==$(OLDER_HUB)/' constraints.txt > $(OLDER)/constraints.txt
+	$(OLDER)/bin/python -m pip install --quiet --upgrade --constraint $(OLDER)/constraints.txt pip
+	$(OLDER)/bin/python -m pip install --quiet --constraint $(OLDER)/constraints.txt \
+	  --editable '.[sign]' matplotlib jinja2 pytest pytest-xdist hypothesis
+	touch $@
+
+demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
 	$(BIN)/python docs/demo.py
 
-test: lint types imports unit   ## everything CI checks
+test: lint types imports unit older-hub   ## everything CI checks
 
 lint: $(VENV)/.ready       ## ruff: style and formatting
 	$(BIN)/ruff check .
@@ -32,6 +42,9 @@ imports: $(VENV)/.ready    ## import-linter: the walls between rooms
 
 unit: $(VENV)/.ready       ## pytest
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile  # tiny matrices: a process per core, not threads
+
+older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
+	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
@@ -53,4 +66,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -434,6 +434,8 @@ def test_offline_mode_is_named_and_the_cached_snapshot_offered(hub: Hub, client:
     commit = hub.publish(REPO, DRAFTER)
     client.run(f"""
 from huggingface_hub import snapshot_download
+
+pytestmark = pytest.mark.hub_client
 snapshot_download("{REPO}")
 """)
     client.more["HF_HUB_OFFLINE"] = "1"

@@ -11,6 +11,8 @@ import pytest
 from tests.cli.running import CHECKPOINTS, Finished, eaglekit
 from tests.hub import Client, Hub
 
+pytestmark = pytest.mark.hub_client
+
 TOKEN = "aVerySecretToken0123456789"  # noqa: S105 - opens nothing but the server of this test
 DRAFTER, TARGET = "org/drafter", "org/target"
 

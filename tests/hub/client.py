@@ -50,7 +50,7 @@ class Client:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING", "COLUMNS"))}
         return {
             **kept,
             "HF_ENDPOINT": self.hub.endpoint,

@@ -144,6 +144,8 @@ def test_the_client_reads_every_kind_of_answer(client: Client, hub: Hub) -> None
     """Each call parses its answer, and fails on a key that is not there."""
     answers = client.run(f"""
 from huggingface_hub import CommitOperationAdd, HfApi
+
+pytestmark = pytest.mark.hub_client
 api = HfApi()
 api.create_repo("{REPO}")
 head = api.model_info("{REPO}", files_metadata=True).sha

@@ -15,6 +15,8 @@ from eaglekit.plan.manifest import MANIFEST, manifest_text
 from tests.cli.running import Finished, eaglekit
 from tests.hub import Client, Fault, Hub
 
+pytestmark = pytest.mark.hub_client
+
 REPO = "org/drafter"
 WEIGHTS = random.Random(20_260_103).randbytes(40_000)
 FILES: Mapping[str, bytes] = {

@@ -11,6 +11,8 @@ from tests.cli.running import Finished, eaglekit
 from tests.hub.published import PROMPTS
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
 
+pytestmark = pytest.mark.hub_client
+
 OURS = {"README.md", "SHA256SUMS", "config.json", "model.safetensors", "provenance.json", "report.json"}
 
 

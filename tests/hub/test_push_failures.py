@@ -13,6 +13,8 @@ from tests.cli.running import Finished
 from tests.hub import Fault
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
 
+pytestmark = pytest.mark.hub_client
+
 COMMIT = r"/commit/main"
 WEIGHTS = "model.safetensors"
 TOKENIZER = b"\x0a\x0e\x0a\x05<unk>\x15\x00\x00\x00\x00\x18\x02"

@@ -11,6 +11,8 @@ import pytest
 from tests.cli.running import Finished, eaglekit
 from tests.hub.pushes import REPO, WORDS, copied
 
+pytestmark = pytest.mark.hub_client
+
 NO_HUB = {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "1", "HF_TOKEN": "hf_theRealOne"}
 """The surroundings of someone who must not reach any Hub."""
 

@@ -17,6 +17,8 @@ from tests.cli.running import Finished
 from tests.hub import Fault, Hub
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
 
+pytestmark = pytest.mark.hub_client
+
 LIMITED = "hf_limitedToOneRepository"
 
 
