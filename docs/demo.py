@@ -1,4 +1,4 @@
-"""What `make demo` runs: drafters measured beside an NVFP4 target, then those of four producers converted."""
+"""What `make demo` runs: drafters measured beside an NVFP4 target, those of four producers converted, one published."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ TARGET = CHECKPOINTS / "target-llama"
 TRAINED = Path("fixtures/trained")
 NVFP4 = TRAINED / "llama-nvfp4-modelopt"
 PROMPTS = TRAINED / "prompts-llama-nvfp4-modelopt.jsonl"
+REPOSITORY = "your-name/llama-eagle3.1"
+REHEARSAL = OUTPUT / "rehearsal"
+CARD = REHEARSAL / REPOSITORY / "README.md"
+BASE_MODEL = f"your-name/llama-nvfp4@{'0' * 40}"
+"""The target of this demo lies in a folder; a real one has a repository and a commit."""
 
 FIRST: tuple[list[str], ...] = tuple(
     ["convert", str(TRAINED / name), str(OUTPUT / name), "--target", str(NVFP4)]
@@ -76,6 +81,18 @@ STEPS: tuple[tuple[str, list[str], int], ...] = (
         1,
     ),
     ("The story behind a finding.", ["explain", "flag-against-tensors"], 0),
+    (
+        "The line that serves the first drafter.",
+        ["recipe", str(OUTPUT / "llama-eagle3.1"), "--engine", "vllm", "--target", str(NVFP4)],
+        0,
+    ),
+    (
+        "The first drafter published with its report, on a Hub inside the command: no account, and nothing leaves here.",
+        ["push", str(OUTPUT / "llama-eagle3.1"), REPOSITORY, "--report", str(OUTPUT / "eagle3.1.json"), "--license",
+         "apache-2.0", "--base-model", BASE_MODEL, "--with-prompts", str(PROMPTS), "--tag", "v1.0", "--rehearse",
+         str(REHEARSAL)],
+        0,
+    ),
 )  # fmt: skip
 """What is said, the command, and the exit code it must have."""
 
@@ -97,6 +114,7 @@ def main() -> int:
             return 1
     print(
         f"\n{'─' * 100}\nThe converted folders are in {OUTPUT}/, and two pages to look at: eagle3.1.html, eagle3.html."
+        f"\nThe card of the published drafter: {CARD}"
     )
     print("Next: eaglekit inspect YOUR_DRAFTER")
     return 0
