@@ -44,11 +44,13 @@ class HubFolder:
 
     __slots__ = ("_connection", "_endpoint", "_files", "_heads", "commit", "label", "repo")
 
-    def __init__(self, repo: str, revision: str | None = None, *, endpoint: str | None = None) -> None:
+    def __init__(
+        self, repo: str, revision: str | None = None, *, endpoint: str | None = None, token: str | None = None
+    ) -> None:
         hub_id = HubId(repo, revision)
         self.label = str(hub_id)
         self._endpoint = endpoint
-        self._connection = HubConnection(hub_id, endpoint)
+        self._connection = HubConnection(hub_id, endpoint, token=token)
         self.repo, self.commit = self._resolve(hub_id)
         self._files: Mapping[str, int] | None = None
         self._heads: dict[str, bytes] = {}

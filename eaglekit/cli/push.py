@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from eaglekit.hub.model import Wishes
     from eaglekit.hub.pushing import Prepared
     from eaglekit.hub.rehearsal import Rehearsal
+    from eaglekit.hub.signing import Signer
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 BESIDE = ""
 """`--rehearse` without a folder: one beside the current one, named after the repository."""
+SIGSTORE = "sigstore"
+"""`--sign` without a key; as in hub/signing.py, which is not imported for the help."""
+PASSWORD = "EAGLEKIT_SIGNING_PASSWORD"  # noqa: S105 - the name of a variable
 
 content_options = stacked(
     click.option("--report", "report_file", type=FILE, help="Report of eaglekit validate; default: PATH/report.json."),
@@ -36,6 +40,13 @@ content_options = stacked(
         "--with-prompts", "prompts", type=FILE, help="Publish the texts of the report, too: the file it names."
     ),
     click.option("--no-figure", is_flag=True, help="Leave drift.png out."),
+    click.option(
+        "--sign",
+        is_flag=False,
+        flag_value=SIGSTORE,
+        metavar="[KEY]",
+        help="Sign with an EC private key (a PEM file), or without KEY by sigstore; needs eaglekit[sign].",
+    ),
 )
 place_options = stacked(
     click.option(
@@ -44,6 +55,9 @@ place_options = stacked(
     click.option("--create-pr", is_flag=True, help="Propose the change as a pull request; a read token suffices."),
     click.option("--public", is_flag=True, help="Make a new repository public; it is private otherwise."),
     click.option("--tag", metavar="TAG", help="Tag the commit once every file of it has been checked."),
+    click.option(
+        "--collection", metavar="SLUG", help="Put the model into this collection, OWNER/TITLE-ID, afterwards."
+    ),
     click.option("--overwrite", is_flag=True, help="Replace files that have other content on the Hub."),
     click.option("--message", metavar="TEXT", help="Title of the commit; further lines are its description."),
 )
@@ -80,6 +94,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
       eaglekit push ./drafter me/drafter --license apache-2.0 --rehearse
       eaglekit push ./drafter me/drafter --license llama3.1 --base-model ORG/TARGET@COMMIT --dry-run
       eaglekit push ./drafter me/drafter --tag v1.0 --public
+      eaglekit push ./drafter me/drafter --sign ~/keys/release.pem
       eaglekit push ./drafter somebody/drafter --create-pr --overwrite
     """
     place = _wishes(repository, wishes)
@@ -87,7 +102,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
     if asking and rehearse is None and not wishes["yes"] and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("Nobody can be asked whether to publish: say --yes, or --dry-run to see the plan.")
     refuse_taken([output])
-    with _hub(rehearse, place.repo) as rehearsal:
+    with _hub(rehearse, place) as rehearsal:
         prepared = _prepare(path, place, rehearsal, quiet=as_json, **wishes)
         report = prepared.report
         if asking:
@@ -115,6 +130,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
 def _wishes(repository: str, wishes: dict[str, Any]) -> Wishes:
     """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
     from eaglekit.checkpoint.hub_id import REVISION, parse_hub_id
+    from eaglekit.hub.collecting import SLUG
     from eaglekit.hub.model import Wishes
 
     hub_id = parse_hub_id(repository)
@@ -128,24 +144,35 @@ def _wishes(repository: str, wishes: dict[str, Any]) -> Wishes:
         raise click.UsageError("--tag names what is published; a pull request is not, yet. Tag it when it is merged.")
     if wishes["create_pr"] and wishes["public"]:
         raise click.UsageError("--public is about a new repository; a pull request needs one that exists.")
+    if wishes["create_pr"] and wishes["collection"] is not None:
+        raise click.UsageError("--collection is for what is published; a pull request is not, yet.")
+    if wishes["collection"] is not None and not SLUG.fullmatch(wishes["collection"]):
+        raise click.UsageError(
+            f"--collection: {wishes['collection']!r} is not OWNER/TITLE-ID, as in the address of a collection's page."
+        )
+    if wishes["rehearse"] is not None and wishes["sign"] == SIGSTORE:
+        raise click.UsageError("sigstore records every signature in public: rehearse with a key, --sign KEY.pem.")
     if wishes["message"] is not None and not wishes["message"].strip():
         raise click.UsageError("--message is empty.")
     return Wishes(
         hub_id.repo,
-        **{name: wishes[name] for name in ("revision", "create_pr", "public", "overwrite", "tag", "message")},
+        **{name: wishes[name] for name in PLACE},
     )
 
 
+PLACE = ("revision", "create_pr", "public", "overwrite", "tag", "message", "collection")
+
+
 @contextmanager
-def _hub(rehearse: str | None, repo: str) -> Iterator[Rehearsal | None]:
+def _hub(rehearse: str | None, place: Wishes) -> Iterator[Rehearsal | None]:
     """The Hub of a rehearsal, or None for the real one."""
     if rehearse is None:
         yield None
         return
     from eaglekit.hub.rehearsal import rehearsing
 
-    name = repo.rpartition("/")[2]
-    with rehearsing(Path(rehearse or f"rehearsal-{name}"), repo) as rehearsal:
+    name = place.repo.rpartition("/")[2]
+    with rehearsing(Path(rehearse or f"rehearsal-{name}"), place.repo, place.collection) as rehearsal:
         say(f"rehearsal: a Hub on this machine, at {rehearsal.hub.endpoint}; nothing leaves it")
         yield rehearsal
 
@@ -175,7 +202,20 @@ def _asked(repo: str, *, quiet: bool, **wishes: Any) -> Asked:
         prompts=wishes["prompts"],
         with_figure=not wishes["no_figure"],
         ask_licence=_ask_licence if somebody else None,
+        sign=_signer(wishes["sign"], somebody=somebody),
     )
+
+
+def _signer(key: str | None, *, somebody: bool) -> Signer | None:
+    """Who signs. The password of a key is never on the command line, where every process could read it."""
+    from eaglekit.hub.signing import Signer, is_encrypted
+
+    if key is None:
+        return None
+    password = os.environ.get(PASSWORD)
+    if password is None and key != SIGSTORE and somebody and is_encrypted(key):
+        password = click.prompt(f"Password of {key}", hide_input=True, err=True)
+    return Signer(key, password)
 
 
 def _ask_licence() -> str:
@@ -229,8 +269,10 @@ def _interrupted(prepared: Prepared) -> list[str]:
     return [*lines, "nothing was published; run the same command again, it sends only what is missing"]
 
 
-PLAN = ("repository", "hub", "account", "visibility", "branch", "tag", "base model", "licence", "to send")
-DONE = ("commit", "url", "pull request", "tag", "visibility", "manifest", "rehearsal", "card")
+PLAN = ("repository", "hub", "account", "visibility", "branch", "tag", "collection", "base model", "licence",
+        "signature", "to send")  # fmt: skip
+DONE = ("commit", "url", "pull request", "tag", "collection", "visibility", "signature", "manifest", "rehearsal",
+        "card")  # fmt: skip
 
 
 def _show(report: Report, prepared: Prepared, *, card: bool) -> None:

@@ -12,8 +12,9 @@ from eaglekit.hub.words import Doing
 
 WRITING_ROLES = frozenset({"admin", "write", "contributor"})
 """Roles in an organisation that may make repositories and write to them."""
-WRITE = "repo.write"
-"""What a fine-grained token calls it."""
+WRITE, CURATE = "repo.write", "collection.write"
+"""What a fine-grained token calls it: to change repositories, and to change collections."""
+OWNERS = frozenset({"user", "org"})
 
 
 def who(client: HubClient) -> Account:
@@ -28,11 +29,19 @@ def who(client: HubClient) -> Account:
         return Account(name, role, ())
     scoped = _within(token, "fineGrained").get("scoped")
     if role != "fineGrained" or not isinstance(scoped, list):
-        return Account(name, role, writable, known=role == "write")
-    places = [_within(scope, "entity") for scope in scoped if isinstance(scope, dict) and WRITE in _permissions(scope)]
-    spaces = tuple(str(place.get("name")) for place in places if place.get("type") in {"user", "org"})
+        return Account(name, role, writable, curates=writable, known=role == "write")
+    places = _allowing(scoped, WRITE)
+    spaces = tuple(str(place.get("name")) for place in places if place.get("type") in OWNERS)
     models = tuple(str(place.get("name")) for place in places if place.get("type") == "model")
-    return Account(name, role, spaces, models)
+    curates = tuple(str(place.get("name")) for place in _allowing(scoped, CURATE) if place.get("type") in OWNERS)
+    return Account(name, role, spaces, models, curates)
+
+
+def _allowing(scoped: list[Any], permission: str) -> list[Mapping[str, Any]]:
+    """What a fine-grained token has this permission for."""
+    return [
+        _within(scope, "entity") for scope in scoped if isinstance(scope, dict) and permission in _permissions(scope)
+    ]
 
 
 def _permissions(scope: Mapping[str, Any]) -> tuple[Any, ...]:

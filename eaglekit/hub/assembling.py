@@ -12,15 +12,15 @@ from eaglekit.hub.evidence import Evidence
 from eaglekit.hub.folder import Folder
 from eaglekit.hub.gathering import collected
 from eaglekit.hub.manifesting import full_manifest
-from eaglekit.hub.model import CARD, PROMPTS, REPORT, LocalFile
+from eaglekit.hub.model import CARD, PROMPTS, REPORT, SIGNATURE, LocalFile
 from eaglekit.hub.scan import scan_texts
+from eaglekit.hub.signature_reading import Way, is_about, way_of
+from eaglekit.hub.signing import Signer, signed
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
 
 AskLicence = Callable[[], str]
 """Asks a person for the id of a licence."""
-Sign = Callable[[Sequence[LocalFile]], Sequence[LocalFile]]
-"""Files that speak for the others, made from all of them with their manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Asked:
     with_figure: bool = True
     ask_licence: AskLicence | None = None
     """Called when nothing states a licence; None where nobody can be asked."""
-    sign: Sign = lambda files: ()
+    sign: Signer | None = None
+    """Who signs; None for nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +44,31 @@ class Assembled:
     manifest: LocalFile
     base_model: BaseModel
     licence: Licence
+    signs_later: Signer | None = None
+    """Who signs once it is certain that everything is published; until then, model.sig among `files` is a place."""
+
+    def complete(self, name: str) -> Assembled:
+        """The same with the signature made, if it was not yet. Raises `Refusal`."""
+        if self.signs_later is None:
+            return self
+        rest = [file for file in self.files if file.name != SIGNATURE]
+        files = (*rest, signed(rest, self.signs_later, name=name))
+        return replace(self, files=tuple(sorted(files, key=lambda file: file.name)), signs_later=None)
 
 
-def assemble(folder: Folder, proof: Evidence, asked: Asked, base: str | None) -> Assembled:
+def assemble(
+    folder: Folder, proof: Evidence, asked: Asked, base: str | None, signature: bytes | None = None
+) -> Assembled:
     """Every file of the push. The same input makes the same bytes. Raises `Refusal` with all that stands against it.
 
-    `base` is the card that stands in the folder or on the Hub, or None.
+    `base` is the card that stands in the folder or on the Hub, `signature` the model.sig that is published, or None.
     """
     findings: list[Finding] = []
     report = LocalFile.made(REPORT, proof.data)
     prompts = collected(findings, lambda: _prompts(asked.prompts, proof))
     picture = collected(findings, lambda: figure(proof.report) if asked.with_figure else None)
-    wishes = replace(asked.card, has_prompts=prompts is not None, has_figure=picture is not None)
+    way = asked.sign.way if asked.sign is not None else way_of(signature)
+    wishes = replace(asked.card, has_prompts=prompts is not None, has_figure=picture is not None, signed=way)
     matter = collected(findings, lambda: _matter(folder, proof, wishes, asked.ask_licence, base))
     card = collected(findings, lambda: write_card(matter, base)) if matter is not None else None
     refuse_if(findings)
@@ -65,8 +79,38 @@ def assemble(folder: Folder, proof: Evidence, asked: Asked, base: str | None) ->
     refuse_if(scan_texts([readme, *made]))
     manifest = full_manifest([*folder.files, *made])
     files = [*folder.files, *made, readme, manifest]
-    files += asked.sign(files)
-    return Assembled(tuple(sorted(files, key=lambda file: file.name)), manifest, matter.base_model, matter.licence)
+    files += _signatures(files, asked, signature)
+    placed = tuple(sorted(files, key=lambda file: file.name))
+    later = asked.sign if any(file.sha256 == UNSIGNED for file in files) else None
+    return Assembled(placed, manifest, matter.base_model, matter.licence, later)
+
+
+UNSIGNED = ""
+"""In place of the digest of a signature that is yet to be made."""
+
+
+def _signatures(files: Sequence[LocalFile], asked: Asked, before: bytes | None) -> list[LocalFile]:
+    """The signature, or its place: sigstore records in public, which nobody has agreed to yet."""
+    if asked.sign is None:
+        # The published one stays on the Hub. With other files beside it, it would look like a forgery.
+        refuse_if([] if before is None or is_about(before, files) else [_stale()])
+        return []
+    if asked.sign.way is Way.KEY:
+        return [signed(files, asked.sign, name=str(asked.card.repo).rpartition("/")[2], before=before)]
+    if before is not None and way_of(before) is Way.SIGSTORE and is_about(before, files):
+        return [LocalFile.made(SIGNATURE, before)]
+    return [LocalFile(SIGNATURE, b"", 0, UNSIGNED)]
+
+
+def _stale() -> Finding:
+    return Finding(
+        "signing-left-out",
+        f"the {SIGNATURE} on the Hub would not hold for what is pushed",
+        place=SIGNATURE,
+        got="a signature of other files",
+        expected="one of exactly these files, or none",
+        hint="sign again: --sign KEY --overwrite; or delete it on the Hub",
+    )
 
 
 def _matter(

@@ -14,6 +14,7 @@ from eaglekit import __version__
 from eaglekit.checkpoint.hub_errors import SECRETS
 from eaglekit.checkpoint.hub_http import HubConnection
 from eaglekit.checkpoint.hub_id import HubId
+from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.hub.model import Account
 from eaglekit.hub.words import Circumstance, Doing, push_finding, status_of
 from eaglekit.report import Finding, Refusal
@@ -54,6 +55,7 @@ class HubClient:
         if not self.asked.token:
             raise Refusal(_no_token(hub_id, self.asked.host))
         self.api = _api(self.asked.endpoint, token)
+        self._token = token
         _one_voice(say, self.asked.token)
 
     def read(self, doing: Doing, function: Callable[[], Answer], *, missing: Answer | None = None) -> Answer:
@@ -113,6 +115,10 @@ class HubClient:
         self.say(f"{self.asked.host} {f'answered {status}' if status else 'did not answer'}: waiting {seconds:g} s")
         time.sleep(seconds)
         return True
+
+    def other(self, repo: str, commit: str) -> HubFolder:
+        """One commit of another repository on the same Hub, with the same token. Raises `Refusal`."""
+        return HubFolder(repo, commit, endpoint=self.asked.endpoint, token=self._token)
 
     def url(self, path: str = "") -> str:
         """A page of the repository, without credentials that the endpoint may hold."""

@@ -81,18 +81,22 @@ def tags_now(client: HubClient) -> Mapping[str, str]:
 
 def remote_text(client: HubClient, state: RemoteState, name: str) -> str:
     """A text file of the commit the plan stands on, line ends as they are. Raises `Refusal`."""
+    try:
+        return remote_bytes(client, state, name).decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refusal(client.connection.wrong(name, "bytes that are no UTF-8", "text")) from None
+
+
+def remote_bytes(client: HubClient, state: RemoteState, name: str) -> bytes:
+    """A small file of the commit the plan stands on. Raises `Refusal`."""
     entry = state.entries[name]
     assert state.parent is not None  # noqa: S101 - entries are of a commit
     if entry.size_bytes > TEXT_LIMIT:
         got = f"{name} of {entry.size_bytes} bytes"
         raise Refusal(client.connection.wrong(name, got, f"at most {TEXT_LIMIT} bytes"))
     if entry.size_bytes == 0:
-        return ""
-    file = RemoteFile(client.repo, state.parent, name, entry.size_bytes)
-    try:
-        return client.connection.read(file, 0, entry.size_bytes).decode("utf-8")
-    except UnicodeDecodeError:
-        raise Refusal(client.connection.wrong(name, "bytes that are no UTF-8", "text")) from None
+        return b""
+    return client.connection.read(RemoteFile(client.repo, state.parent, name, entry.size_bytes), 0, entry.size_bytes)
 
 
 def _info(client: HubClient) -> Mapping[str, Any] | None:

@@ -98,6 +98,8 @@ class Account:
     """The account and the organisations it may write in, as far as the Hub tells."""
     repositories: tuple[str, ...] = ()
     """Single repositories that a fine-grained token may write to, outside of `namespaces`."""
+    curates: tuple[str, ...] = ()
+    """Accounts and organisations whose collections it may change."""
     known: bool = True
     """Whether the Hub told what the token may do; where it did not, only trying shows."""
 
@@ -139,6 +141,8 @@ class RemoteState:
     """Tag -> commit."""
     entries: Mapping[str, RemoteEntry] = field(default_factory=dict)
     """Every file of `parent`, by name."""
+    collected: bool = False
+    """Whether the collection that is wished has the model already."""
     pulls: Mapping[str, str] = field(default_factory=dict)
     """`refs/pr/N` -> commit, where a pull request is wished."""
 
@@ -162,9 +166,11 @@ class Outline:
 
     @property
     def writes(self) -> bool:
-        """Whether anything on the Hub will change: files, a branch that is made, a tag that is set."""
+        """Whether anything on the Hub will change: files, a branch that is made, a tag that is set, a collection."""
         state, tag = self.state, self.wishes.tag
-        return bool(self.sends) or not state.branch_exists or (tag is not None and state.tags.get(tag) != state.parent)
+        tags = tag is not None and state.tags.get(tag) != state.parent
+        collects = self.wishes.collection is not None and not state.collected
+        return bool(self.sends) or not state.branch_exists or tags or collects
 
     @property
     def files(self) -> tuple[LocalFile, ...]:

@@ -8,17 +8,21 @@ from pathlib import Path
 
 from eaglekit.hub.aftermath import Published
 from eaglekit.hub.assembling import Asked, Assembled, assemble
+from eaglekit.hub.card import base_model_of
 from eaglekit.hub.checking import check
 from eaglekit.hub.client import HubClient
+from eaglekit.hub.collecting import collect, holds
 from eaglekit.hub.committing import commit
-from eaglekit.hub.evidence import evidence
+from eaglekit.hub.evidence import Evidence, evidence
 from eaglekit.hub.folder import Bar, Folder, inspect_folder, silent
 from eaglekit.hub.gathering import collected
-from eaglekit.hub.looking import look, remote_text
-from eaglekit.hub.model import CARD, REPORT, Outline, RemoteState, Wishes
+from eaglekit.hub.looking import look, remote_bytes, remote_text
+from eaglekit.hub.model import CARD, REPORT, SIGNATURE, Outline, RemoteState, Wishes
 from eaglekit.hub.outline import objections, outline
 from eaglekit.hub.sending import Journal
+from eaglekit.hub.signing import exposed
 from eaglekit.hub.tagging import tag
+from eaglekit.hub.target_comparing import Comparison, compared
 from eaglekit.hub.telling import outcome, plan
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import refuse_if
@@ -26,7 +30,7 @@ from eaglekit.report.model import refuse_if
 Connect = Callable[[], HubClient]
 Afterwards = Callable[[Outline, Published, HubClient], list[Finding]]
 """Something that is done with a commit that has been checked."""
-AFTERWARDS: tuple[Afterwards, ...] = (tag,)
+AFTERWARDS: tuple[Afterwards, ...] = (tag, collect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def prepare(
     """The whole preflight. Sends questions and nothing else; raises `Refusal` with everything that was found."""
     findings: list[Finding] = []
     folder, found = inspect_folder(path, bar=bar)
-    findings += found
+    findings += [*found, *exposed(asked.sign, path)]
     data = collected(findings, lambda: _report_data(report, folder))
     proof = None
     if folder is not None and (data is not None or report is None):
@@ -59,11 +63,16 @@ def prepare(
         findings += found
     client = collected(findings, connect)
     state = collected(findings, lambda: look(client, wishes)) if client is not None else None
+    state = _with_collection(findings, client, state, wishes)
     card = collected(findings, lambda: _card(folder, client, state))
+    signature = collected(findings, lambda: _signature(client, state))
     assembled = None
     if folder is not None and proof is not None and card is not None:
         text = card.text
-        assembled = collected(findings, lambda: assemble(folder, proof, asked, text))
+        comparison = collected(findings, lambda: _comparison(client, state, proof, asked, text)) or Comparison()
+        findings += comparison.findings
+        asked = replace(asked, card=replace(asked.card, compared=comparison.same))
+        assembled = collected(findings, lambda: assemble(folder, proof, asked, text, signature or None))
     if client is None or state is None or card is None or assembled is None:
         refuse_if(findings)
         raise AssertionError("what could not be made is a finding")
@@ -77,7 +86,9 @@ def publish(prepared: Prepared, *, bar: Bar = silent) -> Report:
     """The push itself, checked byte by byte. Raises `Refusal` as long as nothing was published; afterwards what is
     wrong is in the report.
     """
-    planned, client, journal = prepared.planned, prepared.client, prepared.journal
+    client, journal = prepared.client, prepared.journal
+    assembled = prepared.assembled.complete(client.repo.rpartition("/")[2])
+    planned = outline(assembled.files, prepared.planned.state, prepared.planned.wishes)
     total = sum(file.size_bytes for file in planned.sends)
     with bar(f"send to {client.repo}", total, "bytes") as tell:
         published = commit(planned, client, journal, tell)
@@ -87,7 +98,7 @@ def publish(prepared: Prepared, *, bar: Bar = silent) -> Report:
         journal.stage = "what comes after the commit"
         for step in AFTERWARDS:
             findings += step(planned, published, client)
-    report = outcome(planned, prepared.assembled, published, client)
+    report = outcome(planned, assembled, published, client)
     return replace(report, findings=(*prepared.warnings, *journal.remarks, *findings))
 
 
@@ -107,6 +118,38 @@ def _card(folder: Folder | None, client: HubClient | None, state: RemoteState | 
     if client is not None and state is not None and CARD in state.entries:
         return _Card(remote_text(client, state, CARD), remote=True)
     return _Card(None)
+
+
+def _signature(client: HubClient | None, state: RemoteState | None) -> bytes:
+    """The model.sig that is published; empty when there is none."""
+    if client is None or state is None or SIGNATURE not in state.entries:
+        return b""
+    return remote_bytes(client, state, SIGNATURE)
+
+
+def _with_collection(
+    findings: list[Finding], client: HubClient | None, state: RemoteState | None, wishes: Wishes
+) -> RemoteState | None:
+    """The state with what is known of the collection, which is looked at also where the repository is not fit."""
+    slug, account = wishes.collection, client.account if client is not None else None
+    if client is None or account is None or slug is None:
+        return state
+    found = collected(findings, lambda: holds(client, account, slug))
+    return replace(state, collected=bool(found)) if state is not None else None
+
+
+def _comparison(
+    client: HubClient | None, state: RemoteState | None, proof: Evidence, asked: Asked, card: str | None
+) -> Comparison:
+    """The stated target beside the Hub's files; what is wrong with the statement itself, `assemble` tells."""
+    if client is None or client.account is None:
+        return Comparison()
+    try:
+        base = base_model_of(proof.report, asked.card.base_model)
+    except Refusal:
+        return Comparison()
+    there = remote_text(client, state, CARD) if state is not None and CARD in state.entries else None
+    return compared(base, proof, client, (card, there))
 
 
 def _report_data(report: Path | None, folder: Folder | None) -> bytes | None:

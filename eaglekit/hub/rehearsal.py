@@ -12,6 +12,7 @@ from pathlib import Path
 from eaglekit.checkpoint.disk_errors import writing_to
 from eaglekit.hub.client import HubClient, Say
 from eaglekit.hub.loopback import Hub
+from eaglekit.hub.loopback.model import Collection
 from eaglekit.hub.model import CARD
 from eaglekit.report import Finding, Refusal
 
@@ -44,8 +45,11 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsing(folder: Path, repo: str) -> Iterator[Rehearsal]:
+def rehearsing(folder: Path, repo: str, collection: str | None = None) -> Iterator[Rehearsal]:
     """A Hub in `folder`, which is new or was left by an earlier rehearsal; it runs as long as the block.
+
+    Whoever rehearses may do there what a push needs: it writes for the owners of `repo` and `collection`, which is
+    made if it is not there.
 
     To be entered before huggingface_hub is imported: it reads its environment once, and a rehearsal neither leaves
     this machine nor uses xet.
@@ -67,7 +71,10 @@ def rehearsing(folder: Path, repo: str) -> Iterator[Rehearsal]:
     with hub:
         _stay_here(hub.endpoint)
         token = f"hf_{secrets.token_hex(17)}"
-        hub.account(NAME, token, organisations=(repo.partition("/")[0],))
+        owners = [name.partition("/")[0] for name in (repo, collection) if name is not None]
+        hub.account(NAME, token, organisations=dict.fromkeys(owners, "write"))
+        if collection is not None:
+            hub.storage.collections.setdefault(collection, Collection(collection, collection, owners[-1]))
         yield Rehearsal(folder, hub, token)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eaglekit.hub.model import CARD, SIGNATURE, LocalFile
+from eaglekit.hub.model import SIGNATURE, LocalFile
+from eaglekit.hub.signature_reading import NOT_SIGNED, Way
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:
     from model_signing import hashing
 
-NOT_SIGNED = frozenset({CARD, SIGNATURE})
-"""A card is prose that people edit on the Hub; a signature does not sign itself."""
 SIGSTORE = "sigstore"
 """In place of a key: an identity that sigstore vouches for. Needs the network and, on a terminal, a browser."""
+HEAD_BYTES = 4096
+"""Of a key file: PEM says at its beginning whether it is encrypted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,42 @@ class Signer:
 
     key: str
     """A file with an EC private key (PEM), or `sigstore`."""
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     """Of an encrypted key."""
+
+    @property
+    def way(self) -> Way:
+        """How what is signed will be verified."""
+        return Way.SIGSTORE if self.key == SIGSTORE else Way.KEY
+
+
+def is_encrypted(key: str) -> bool:
+    """Whether the key file says that it needs a password. False for what cannot be read: signing tells why."""
+    try:
+        with Path(key).open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+    except OSError:
+        return False
+    return b"BEGIN ENCRYPTED PRIVATE KEY" in head or b"Proc-Type: 4,ENCRYPTED" in head
+
+
+def exposed(signer: Signer | None, folder: Path) -> list[Finding]:
+    """The finding for a key that lies in the folder which is to be published."""
+    if signer is None or signer.way is Way.SIGSTORE:
+        return []
+    key, inside = Path(signer.key).absolute(), folder.absolute()
+    if not (key.is_relative_to(inside) or key.resolve().is_relative_to(inside.resolve())):
+        return []
+    return [
+        Finding(
+            "signing-key-exposed",
+            f"the private key {key.name} lies in the folder that is to be published",
+            place=signer.key,
+            got="a key inside the folder",
+            expected="a key somewhere else",
+            hint="move it out; if the folder was ever published or shared with it, make a new key",
+        )
+    ]
 
 
 def signed(files: Sequence[LocalFile], signer: Signer, *, name: str, before: bytes | None = None) -> LocalFile:

@@ -8,7 +8,7 @@ from typing import Any
 from eaglekit.hub.aftermath import Published
 from eaglekit.hub.assembling import Assembled
 from eaglekit.hub.client import HubClient
-from eaglekit.hub.model import Change, Outline, Row
+from eaglekit.hub.model import SIGNATURE, Change, Outline, Row
 from eaglekit.report import Fact, Report, Table
 
 SHORT = 12
@@ -27,6 +27,8 @@ def plan(planned: Outline, assembled: Assembled, client: HubClient) -> Report:
         Fact("visibility", visibility(planned), HUB if planned.state.exists else ASKED),
         Fact("branch", _branch(planned), HUB),
         Fact("tag", wishes.tag, ASKED) if wishes.tag is not None else None,
+        Fact("collection", _collection(planned), HUB) if wishes.collection is not None else None,
+        Fact("signature", *_signature(planned, assembled)) if _signature(planned, assembled) else None,
         Fact("base model", f"{assembled.base_model.repo}@{assembled.base_model.commit}", _base(assembled)),
         Fact("licence", assembled.licence.id, "given: --license, or the card that was there"),
         Fact("manifest", assembled.manifest.sha256, "derived: SHA-256 of SHA256SUMS; eaglekit pull --expect takes it"),
@@ -93,7 +95,28 @@ def _branch(planned: Outline) -> str:
 
 
 def _base(assembled: Assembled) -> str:
-    return "given: --base-model" if assembled.base_model.stated else "read: the report's target"
+    if not assembled.base_model.stated:
+        return "read: the report's target"
+    same = "the Hub's files there have the digest of the report" if assembled.base_model.compared else "your word alone"
+    return f"given: --base-model; {same}"
+
+
+def _collection(planned: Outline) -> str:
+    return f"{planned.wishes.collection}{', which has it already' if planned.state.collected else ''}"
+
+
+def _signature(planned: Outline, assembled: Assembled) -> tuple[str, str] | tuple[()]:
+    """What is signed, and by what; nothing when the push brings no signature."""
+    row = next((row for row in planned.rows if row.name == SIGNATURE and row.local is not None), None)
+    if row is None:
+        return ()
+    if assembled.signs_later is not None:
+        return (f"{SIGNATURE}, made by sigstore when it is agreed to", ASKED)
+    kept = row.change is Change.SAME
+    return (
+        f"{SIGNATURE}{', which stays as it is published' if kept else ''}",
+        "derived: --sign, over every file but the card",
+    )
 
 
 def _found(published: Published) -> str:
@@ -134,6 +157,7 @@ def _result(planned: Outline, assembled: Assembled) -> dict[str, Any]:
         "create_pr": wishes.create_pr,
         "parent": state.parent,
         "tag": wishes.tag,
+        "collection": wishes.collection,
         "manifest": assembled.manifest.sha256,
         "base_model": {"repo": assembled.base_model.repo, "commit": assembled.base_model.commit},
         "licence": assembled.licence.as_metadata(),
@@ -142,7 +166,7 @@ def _result(planned: Outline, assembled: Assembled) -> dict[str, Any]:
                 "name": row.name,
                 "change": row.change.value,
                 "size_bytes": row.local.size_bytes if row.local is not None else None,
-                "sha256": row.local.sha256 if row.local is not None else None,
+                "sha256": row.local.sha256 or None if row.local is not None else None,
                 "remote": None
                 if row.remote is None
                 else {

@@ -25,6 +25,7 @@ class Doing(str, Enum):
     COMMIT = "commit to"
     PROPOSE = "open a pull request in"
     TAG = "tag"
+    COLLECT = "put into a collection"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,22 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eaglekit.checkpoint.copying import Written
 from eaglekit.plan.manifest import manifest_text
 from tests.cli.running import PROGRAM, Finished, eaglekit
 from tests.hub import Client, Commit, Hub, Record
+from tests.hub.published import TARGET
 
 TOKEN = "hf_thisIsTheTokenOfTheTests"  # noqa: S105 - opens nothing but the Hub of a test
 REPO = "acme/drafter"
 TARGET_COMMIT = "0123456789012345678901234567890123456789"
 WORDS = ("--license", "apache-2.0", "--base-model", f"acme/target@{TARGET_COMMIT}")
 """What only the publisher can say."""
+TARGET_REPO = "acme/target"
 COMMITS, UPLOADS = "/commit/", "/cdn/upload/"
 
 
@@ -91,6 +93,14 @@ class Pushes:
     def sent(self, method: str, path: str) -> list[Record]:
         """The requests of one kind."""
         return [record for record in self.hub.requests() if record.method == method and path in record.path]
+
+
+def publish_target(hub: Hub, files: Mapping[str, bytes | Path] | Path = TARGET) -> None:
+    """The target on the Hub, at the commit that `WORDS` name: by default the one of the report."""
+    made = hub.publish(TARGET_REPO, files)
+    repository = hub.storage.repositories[TARGET_REPO]
+    repository.commits[TARGET_COMMIT] = replace(made, oid=TARGET_COMMIT)
+    repository.branches["main"] = TARGET_COMMIT
 
 
 def wait_for(true: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -6,7 +6,7 @@ Must never print what was not measured, let a value become markup, or touch what
 from eaglekit.hub.card.checking import check_card
 from eaglekit.hub.card.figure import figure
 from eaglekit.hub.card.licences import Licence, licence_of
-from eaglekit.hub.card.making import CardWishes, card_matter, stated_in
+from eaglekit.hub.card.making import CardWishes, card_matter, records_comparison, stated_in
 from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import BEGIN, END
 from eaglekit.hub.card.writing import write_card
@@ -23,6 +23,7 @@ __all__ = [
     "check_card",
     "figure",
     "licence_of",
+    "records_comparison",
     "stated_in",
     "write_card",
 ]

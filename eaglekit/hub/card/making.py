@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
@@ -18,6 +18,7 @@ from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import front_matter_of
 from eaglekit.hub.evidence import Evidence
 from eaglekit.hub.folder import Folder
+from eaglekit.hub.signature_reading import Way
 from eaglekit.report import Finding, Refusal
 
 NOBODY = "ORG/NAME"
@@ -39,6 +40,10 @@ class CardWishes:
     """Whether prompts.jsonl is published too."""
     has_figure: bool = False
     """Whether drift.png is."""
+    signed: Way | None = None
+    """How model.sig, which is published too, is verified."""
+    compared: bool = False
+    """The target's files on the Hub were found to have the digest of the report."""
 
 
 def card_matter(folder: Folder, evidence: Evidence, wishes: CardWishes, base: str | None) -> CardMatter:
@@ -60,6 +65,8 @@ def card_matter(folder: Folder, evidence: Evidence, wishes: CardWishes, base: st
         findings += refusal.findings
     if target is None or licence is None or findings:
         raise Refusal(*findings)
+    if target.stated:
+        target = replace(target, compared=wishes.compared or records_comparison(base, target))
     matter = CardMatter(
         report=evidence.report,
         report_sha256=hashlib.sha256(evidence.data).hexdigest(),
@@ -70,8 +77,27 @@ def card_matter(folder: Folder, evidence: Evidence, wishes: CardWishes, base: st
         config=folder.checkpoint.config,
         has_prompts=wishes.has_prompts,
         has_figure=wishes.has_figure,
+        signed=wishes.signed,
     )
-    return matter.with_recipes(_recipes(folder.checkpoint, matter, target))
+    return served(matter, folder.checkpoint)
+
+
+def served(matter: CardMatter, checkpoint: Checkpoint) -> CardMatter:
+    """The same with a recipe for every engine."""
+    return matter.with_recipes(_recipes(checkpoint, matter, matter.base_model))
+
+
+def records_comparison(card: str | None, target: BaseModel) -> bool:
+    """Whether a card says that this very target was compared with the Hub's files: a commit never changes, so that
+    it need not be done twice. A card that cannot be read says nothing.
+    """
+    try:
+        ours = stated_in(card).get("eaglekit")
+    except Refusal:
+        return False
+    place = ours.get("target") if isinstance(ours, Mapping) else None
+    known = {"repo": target.repo, "commit": target.commit, "digest": target.digest, "compared": True}
+    return isinstance(place, Mapping) and dict(place) == known
 
 
 def stated_in(card: str | None) -> Mapping[str, Any]:

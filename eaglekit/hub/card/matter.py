@@ -10,6 +10,7 @@ from typing import Any
 from eaglekit.checkpoint.hub_id import is_repo
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.licences import Licence
+from eaglekit.hub.signature_reading import Way
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import Measurement
 
@@ -28,6 +29,8 @@ class BaseModel:
     """What the report says the target's config and headers are, as `sha256:...`; empty without a target."""
     stated: bool
     """True when repository and commit are the publisher's word: the report was made from a local folder."""
+    compared: bool = False
+    """Of a stated one: the Hub's own files at that commit were found to have the digest."""
 
     @property
     def name(self) -> str:
@@ -55,6 +58,8 @@ class CardMatter:
     """Whether the texts that were measured on are published too, as prompts.jsonl."""
     has_figure: bool = False
     """Whether drift.png stands beside the card."""
+    signed: Way | None = None
+    """How model.sig is verified; None when there is none."""
 
     def with_recipes(self, recipes: tuple[Recipe, ...]) -> CardMatter:
         """The same with these recipes."""

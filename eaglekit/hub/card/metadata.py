@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from eaglekit import __version__
 from eaglekit.drafter.spec import Attention, Feedback, FusionNorm
 from eaglekit.engines.model import Verdict
 from eaglekit.hub.card.matter import CardMatter
@@ -48,14 +49,16 @@ def metadata(matter: CardMatter, existing: Mapping[str, Any]) -> dict[str, Any]:
     index = _model_index(matter, existing)
     if index:
         values["model-index"] = index
-    target = {"repo": matter.base_model.repo, "commit": matter.base_model.commit, "digest": matter.base_model.digest}
-    return values | {
-        "eaglekit": {
-            "version": matter.result("tool", "version"),
-            "target": {key: value for key, value in target.items() if value},
-            "report": f"sha256:{matter.report_sha256}",
-        }
+    base = matter.base_model
+    target = {"repo": base.repo, "commit": base.commit, "digest": base.digest, "compared": base.compared}
+    ours = {
+        # Of whoever writes the card: with the same one, everybody can write its text again.
+        "version": __version__,
+        "repo": matter.repo,
+        "target": {key: value for key, value in target.items() if value},
+        "report": f"sha256:{matter.report_sha256}",
     }
+    return values | {"eaglekit": {key: value for key, value in ours.items() if value is not None}}
 
 
 def conflicts(values: Mapping[str, Any], existing: Mapping[str, Any], place: str = "README.md") -> list[Finding]:

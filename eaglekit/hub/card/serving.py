@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.matter import CardMatter
 from eaglekit.hub.card.words import code, fenced, words
+from eaglekit.hub.model import SIGNATURE
+from eaglekit.hub.signature_reading import Way
 
 
 def serving(matter: CardMatter) -> Iterator[str]:
@@ -53,6 +55,30 @@ def verifying(matter: CardMatter) -> Iterator[str]:
         "`pull` compares every file with SHA256SUMS; `verify` measures again by the protocol in report.json, and "
         f"says of each figure whether it holds within its interval.{texts}"
     )
+    if matter.signed is not None:
+        by, means, whose = SIGNED[matter.signed]
+        yield fenced(
+            "pip install 'eaglekit[sign]'\n"
+            f"model_signing verify {by} ./{name} \\\n  --signature ./{name}/{SIGNATURE} \\\n  {means} \\\n"
+            "  --ignore_unsigned_files",
+            "bash",
+        )
+        yield f"`{SIGNATURE}` is a signature over every file but this text. {whose}"
+
+
+SIGNED: Mapping[Way, tuple[str, str, str]] = {
+    Way.KEY: (
+        "key",
+        "--public_key PUBLIC.pem",
+        "PUBLIC.pem is the publisher's public key: take it from a place that is theirs, and not from this repository.",
+    ),
+    Way.SIGSTORE: (
+        "sigstore",
+        "--identity IDENTITY --identity_provider PROVIDER",
+        "IDENTITY and PROVIDER are the publisher's account and who vouches for it: ask the publisher for both.",
+    ),
+}
+"""How it is verified -> the command's word, its options, whom to ask for their values."""
 
 
 def _material(matter: CardMatter) -> tuple[str, str]:

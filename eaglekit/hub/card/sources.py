@@ -54,7 +54,9 @@ def _target(matter: CardMatter) -> str:
     base = matter.base_model
     digest = f", config and headers {code(base.digest)}" if base.digest else ""
     word = ""
-    if base.stated:
+    if base.stated and base.compared:
+        word = " The measuring was done with a folder of that digest; the Hub's files at that commit have it, too."
+    elif base.stated:
         word = " The measuring was done with a folder of that digest; repository and commit are the publisher's word."
     return f"**Target:** {words(base.repo)} at {code(base.commit)}{digest}.{word}"
 

@@ -134,6 +134,27 @@ CODES: tuple[Code, ...] = (
         "Run the same command again: it sends no files, and sets the tag.",
     ),
     Code(
+        "push-collection-unfit", ERROR, "The collection cannot be given the model",
+        "A collection is added to at the very end, when every file has been checked. That it does not exist, has another name by now, or belongs to somebody else is therefore found out at the beginning: a fine-grained token may write files and still change no collection.",
+        "Correct the name, make a token with the right `collection.write`, or leave --collection out.",
+        (TOKENS, "https://huggingface.co/docs/hub/collections"),
+    ),
+    Code(
+        "push-collection-failed", ERROR, "The commit is published, and the collection does not have the model",
+        "The collection comes last, when every file has been checked. Adding to it failed; the commit stays.",
+        "Run the same command again: it sends no files, and adds the model.",
+    ),
+    Code(
+        "base-model-other", ERROR, "The stated target is not the one that was measured with",
+        "A report that was made with a folder knows its target by a digest of config, headers and sizes. Where the Hub has the repository at the commit that --base-model names, the same digest is made of its files. Another one means that people would serve the drafter beside a model that nobody measured it with: the commit before a changed chat template, the unquantised original, or simply another repository.",
+        "Name the commit whose files lie in the folder, or validate with that target.",
+    ),
+    Code(
+        "base-model-unchecked", NOTE, "The stated target could not be compared with the Hub's files",
+        "Repository and commit of the target are the publisher's word when the report was made with a folder. They are compared with the Hub where it can be asked: a rehearsal's own Hub does not have the target, a gated one is closed, and a digest over a part of the shards is another digest.",
+        "Nothing has to be done. The card says whose word it is, and `eaglekit verify` compares the target by its digest.",
+    ),
+    Code(
         "prompts-unfit", ERROR, "The texts are not the ones that the report was made on",
         "Texts are published so that others can measure the same figures again. Other texts, however similar, give other figures, and the card would look wrong.",
         "Give the very file that `eaglekit validate --prompts` read, or leave --with-prompts out.",

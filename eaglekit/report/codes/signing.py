@@ -28,4 +28,22 @@ CODES: tuple[Code, ...] = (
         "Give the right key file; set EAGLEKIT_SIGNING_PASSWORD if it is encrypted.",
         (SIGNING,),
     ),
+    Code(
+        "signing-key-exposed",
+        ERROR,
+        "The private key lies in the folder that is to be published",
+        "Whoever has the key can sign in the publisher's name, and what was on the Hub for a minute has been copied. "
+        "The allow-list would stop most names of keys; where a key lies does not depend on its name.",
+        "Move the key out of the folder. If the folder was ever published or shared with it inside, make a new key.",
+    ),
+    Code(
+        "signing-left-out",
+        ERROR,
+        "A signature on the Hub would not hold for what is pushed",
+        "An earlier push was signed, and this one is not. Nothing on the Hub is ever deleted, so that the old "
+        "signature would lie beside other files than it was made of, and everybody who checks it would take an honest "
+        "release for a forgery.",
+        "Sign this push, too (--sign KEY --overwrite), or delete model.sig on the Hub.",
+        (SIGNING,),
+    ),
 )
