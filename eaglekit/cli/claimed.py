@@ -19,6 +19,7 @@ from eaglekit.cli.output import work_bar
 from eaglekit.cli.target_files import local_target, memory_limit
 from eaglekit.dialects.target import Target, read_target
 from eaglekit.hub.card_claims import CARD_LIMIT, CardClaims, read_card_claims
+from eaglekit.hub.card_text import read_card_text
 from eaglekit.hub.evidence import REPORT_LIMIT, read_validation
 from eaglekit.hub.model import CARD, PROMPTS, REPORT
 from eaglekit.hub.pulling import look, manifest_of, prove
@@ -72,6 +73,10 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
     findings += card.findings if card is not None else ()
     told = "none" if card is None else f"{card.count} numbers as in its report"
     facts.append(Fact("card", told, "read: README.md front matter"))
+    if card is not None:
+        text = read_card_text(_bytes(source, CARD, CARD_LIMIT), source, drafter, published, digest)
+        findings += text.findings
+        facts.append(Fact("card text", text.told, "derived: written again from report.json and the files beside it"))
     missing = missing_extras()
     named = protocol.target.hub_id if protocol.target is not None else None
     named = named or (card.target if card is not None else None)
@@ -143,8 +148,7 @@ def _prove(source: Source, listed: Mapping[str, Written], bar: Any) -> None:
 
 
 def _report_of(source: Source) -> bytes:
-    size_bytes = source.files().get(REPORT)
-    if size_bytes is None:
+    if REPORT not in source.files():
         raise Refusal(
             Finding(
                 "verify-report-absent",
@@ -155,16 +159,19 @@ def _report_of(source: Source) -> bytes:
                 hint="measure it yourself: eaglekit validate",
             )
         )
-    # One byte more than is read says that it is too long.
-    return source.read(REPORT, 0, min(size_bytes, REPORT_LIMIT + 1))
+    return _bytes(source, REPORT, REPORT_LIMIT)
 
 
 def _card(source: Source, published: Report, digest: str) -> CardClaims | None:
     """What became of the card's numbers; None when there is no card."""
-    size_bytes = source.files().get(CARD)
-    if size_bytes is None:
+    if CARD not in source.files():
         return None
-    return read_card_claims(source.read(CARD, 0, min(size_bytes, CARD_LIMIT + 1)), published, digest)
+    return read_card_claims(_bytes(source, CARD, CARD_LIMIT), published, digest)
+
+
+def _bytes(source: Source, name: str, limit: int) -> bytes:
+    """The file; one byte more than is read says that it is too long."""
+    return source.read(name, 0, min(source.files()[name], limit + 1))
 
 
 def _at_hand(

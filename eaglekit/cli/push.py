@@ -55,9 +55,7 @@ place_options = stacked(
     click.option("--create-pr", is_flag=True, help="Propose the change as a pull request; a read token suffices."),
     click.option("--public", is_flag=True, help="Make a new repository public; it is private otherwise."),
     click.option("--tag", metavar="TAG", help="Tag the commit once every file of it has been checked."),
-    click.option(
-        "--collection", metavar="SLUG", help="Put the model into this collection, OWNER/TITLE-ID, afterwards."
-    ),
+    click.option("--collection", metavar="SLUG", help="Put it into this collection, OWNER/TITLE-ID, afterwards."),
     click.option("--overwrite", is_flag=True, help="Replace files that have other content on the Hub."),
     click.option("--message", metavar="TEXT", help="Title of the commit; further lines are its description."),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.reading import read
 from eaglekit.hub.folder import Folder
 from eaglekit.hub.model import REPORT
@@ -60,7 +61,7 @@ def evidence(data: bytes | None, folder: Folder, place: str = REPORT) -> tuple[E
     ]
     findings += map(without_secrets, _same_files(report.result["drafter"]["files"], folder, place))
     if not findings:
-        findings += _facts_differ(report, folder, place)
+        findings += invalid(place, *wrong).findings if (wrong := other_facts(report, folder.checkpoint)) else ()
     target = report.result.get("target")
     if target is None:
         findings.append(_no_target(place))
@@ -133,10 +134,10 @@ def _same_files(judged: Mapping[str, Mapping[str, Any]], folder: Folder, place: 
             yield _other(place, name, "the report is about another one", there + known["sha256"], here)
 
 
-def _facts_differ(report: Report, folder: Folder, place: str) -> list[Finding]:
+def other_facts(report: Report, checkpoint: Checkpoint) -> list[str]:
     """Where the report says something else of the drafter than these files do: the card prints what it says."""
     try:
-        drafter = read(folder.checkpoint).drafter
+        drafter = read(checkpoint).drafter
     except Refusal:
         return []
     if drafter is None:
@@ -148,12 +149,11 @@ def _facts_differ(report: Report, folder: Folder, place: str) -> list[Finding]:
         for name, value in known.items()
         if compact(said.get(name)) != compact(value)
     ]
-    wrong += [
+    return wrong + [
         f"facts.{name[:80]} is neither text nor number"
         for name, value in said.items()
         if name not in known and not isinstance(value, (str, int, float))
     ]
-    return list(invalid(place, *wrong).findings)
 
 
 def _other(place: str, name: str, why: str, expected: str, got: str = "") -> Finding:

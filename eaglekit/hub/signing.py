@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,12 +160,38 @@ def _holds(folder: Path, signature: bytes, public: Path, place: Path) -> bool:
     return True
 
 
+FOREIGN: tuple[tuple[str, str], ...] = (
+    ("sigstore.errors", "Error"),
+    ("sigstore.oidc", "IssuerError"),
+    ("sigstore.oidc", "ExpiredIdentity"),
+    ("sigstore._internal.fulcio.client", "ExpiredCertificate"),
+    ("sigstore._internal.fulcio.client", "FulcioClientError"),
+    ("sigstore._internal.rekor", "RekorClientError"),
+    ("sigstore._internal.timestamp", "TimestampError"),
+)
+"""Module and name of what sigstore 4 raises of its own; most of it is no `sigstore.errors.Error`."""
+
+
+def _of_sigstore(signer: Signer) -> tuple[type[Exception], ...]:
+    """The ones of `FOREIGN` that this sigstore has; asked for only when something went wrong."""
+    found: list[type[Exception]] = []
+    for module, name in FOREIGN if signer.way is Way.SIGSTORE else ():
+        # Where another release keeps them elsewhere, the rest is still told well.
+        with suppress(ImportError, AttributeError):
+            found.append(getattr(import_module(module), name))
+    return tuple(found)
+
+
+def _foreign(signer: Signer) -> tuple[type[Exception], ...]:
+    return (ValueError, TypeError, RuntimeError, OSError, *_of_sigstore(signer))
+
+
 @contextmanager
 def _refusing(signer: Signer) -> Iterator[None]:
     """Inside, what goes wrong with the key or with sigstore becomes a `Refusal`. The key's content is never told."""
     try:
         yield
-    except (ValueError, TypeError, RuntimeError, OSError) as error:
+    except _foreign(signer) as error:
         by_key = signer.key != SIGSTORE
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise Refusal(

@@ -111,12 +111,9 @@ def _signature(planned: Outline, assembled: Assembled) -> tuple[str, str] | tupl
     if row is None:
         return ()
     if assembled.signs_later is not None:
-        return (f"{SIGNATURE}, made by sigstore when it is agreed to", ASKED)
-    kept = row.change is Change.SAME
-    return (
-        f"{SIGNATURE}{', which stays as it is published' if kept else ''}",
-        "derived: --sign, over every file but the card",
-    )
+        return f"{SIGNATURE}, made by sigstore when it is agreed to", ASKED
+    kept = ", which holds and stays" if row.change is Change.SAME else ""
+    return f"{SIGNATURE}{kept}", "derived: --sign, over every file but the card"
 
 
 def _found(published: Published) -> str:

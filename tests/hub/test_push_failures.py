@@ -204,7 +204,7 @@ def test_a_header_that_is_served_otherwise_is_an_error(pushes: Pushes) -> None:
 
 
 def test_a_commit_that_cannot_be_checked_is_said_to_be_there(pushes: Pushes) -> None:
-    pushes.hub.fail(Fault(r"/tree/", after=1, status=404))
+    pushes.hub.fail(Fault(rf"{REPO}/tree/", after=1, status=404))
     done = pushes.push()
     assert done.code == 1
     assert done.codes[0] == "push-unverified"

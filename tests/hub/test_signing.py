@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eaglekit.hub.model import SIGNATURE, LocalFile
-from eaglekit.hub.signing import Signer, signed
+from eaglekit.hub.signing import FOREIGN, SIGSTORE, Signer, _of_sigstore, signed
 from eaglekit.report import Refusal
 
 PASSWORD = "correct horse"  # noqa: S105 - of a key made in this test
@@ -130,3 +130,11 @@ def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(Refusal) as refused:
         signed(release(tmp_path / "release"), Signer("key.pem"), name="drafter")
     assert refused.value.findings[0].hint == "pip install 'eaglekit[sign]'"
+
+
+def test_everything_that_sigstore_raises_of_its_own_is_known_by_name() -> None:
+    assert len(_of_sigstore(Signer(SIGSTORE))) == len(FOREIGN)
+
+
+def test_a_password_is_not_shown_with_its_signer() -> None:
+    assert "horse" not in repr(Signer("key.pem", PASSWORD))

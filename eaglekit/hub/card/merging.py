@@ -60,6 +60,25 @@ def split(text: str | None, place: str = "README.md") -> CardText:
     return CardText(newline, metadata, "".join(rest[:begin]), "".join(rest[end + 1 :]))
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What stands between the markers."""
+
+    first: int
+    """Number of its first line in the card, counted from 1."""
+    lines: tuple[str, ...]
+    """Without what ends them."""
+
+
+def written_in(text: str, place: str = "README.md") -> Block:
+    """What eaglekit wrote into a card. Raises `Refusal` when there is no one place for it."""
+    lines = _LINES.findall(text.removeprefix("\ufeff"))
+    _, rest = _front_matter(lines, place)
+    begin, end = _block(rest, place)
+    above = len(lines) - len(rest)
+    return Block(above + begin + 2, tuple(line.rstrip("\r\n") for line in rest[begin + 1 : end]))
+
+
 def front_matter_of(text: str, place: str = "README.md") -> str:
     """The YAML of a card, with `\\n`; empty when it has none. Raises `Refusal` when it is never closed."""
     return _front_matter(_LINES.findall(text.removeprefix("\ufeff")), place)[0]

@@ -178,6 +178,13 @@ CODES: tuple[Code, ...] = (
         ("https://huggingface.co/docs/hub/model-cards",),
     ),
     Code(
+        "verify-card-edited",
+        ERROR,
+        "The text of the card is not what its report makes it",
+        "People read the tables of a card, and neither its front matter nor report.json. What stands between the markers is written from the report and the files beside it, always the same by the same version of eaglekit; so it is written again and compared. A line that is another was changed by hand, in a number or in a sentence.",
+        "Believe report.json. If the card is yours: push again, which writes the text anew; your own words belong above or below the markers.",
+    ),
+    Code(
         "verify-card-unmeasured",
         WARNING,
         "The card claims what its report does not measure",
