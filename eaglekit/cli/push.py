@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eaglekit.cli.card import word_options
-from eaglekit.cli.options import stacked
 from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
+from eaglekit.cli.push_options import SIGSTORE, content_options, place_options, run_options, wishes_of
 from eaglekit.cli.report_files import refuse_taken, write_new
 from eaglekit.report import Fact, Report
 
@@ -26,49 +25,7 @@ if TYPE_CHECKING:
     from eaglekit.hub.rehearsal import Rehearsal
     from eaglekit.hub.signing import Signer
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-BESIDE = ""
-"""`--rehearse` without a folder: one beside the current one, named after the repository."""
-SIGSTORE = "sigstore"
-"""`--sign` without a key; as in hub/signing.py, which is not imported for the help."""
 PASSWORD = "EAGLEKIT_SIGNING_PASSWORD"  # noqa: S105 - the name of a variable
-
-content_options = stacked(
-    click.option("--report", "report_file", type=FILE, help="Report of eaglekit validate; default: PATH/report.json."),
-    word_options,
-    click.option(
-        "--with-prompts", "prompts", type=FILE, help="Publish the texts of the report, too: the file it names."
-    ),
-    click.option("--no-figure", is_flag=True, help="Leave drift.png out."),
-    click.option(
-        "--sign",
-        is_flag=False,
-        flag_value=SIGSTORE,
-        metavar="[KEY]",
-        help="Sign with an EC private key (a PEM file), or without KEY by sigstore; needs eaglekit[sign].",
-    ),
-)
-place_options = stacked(
-    click.option(
-        "--revision", default="main", show_default=True, metavar="BRANCH", help="One that is not there is made."
-    ),
-    click.option("--create-pr", is_flag=True, help="Propose the change as a pull request; a read token suffices."),
-    click.option("--public", is_flag=True, help="Make a new repository public; it is private otherwise."),
-    click.option("--tag", metavar="TAG", help="Tag the commit once every file of it has been checked."),
-    click.option("--collection", metavar="SLUG", help="Put it into this collection, OWNER/TITLE-ID, afterwards."),
-    click.option("--overwrite", is_flag=True, help="Replace files that have other content on the Hub."),
-    click.option("--message", metavar="TEXT", help="Title of the commit; further lines are its description."),
-)
-run_options = stacked(
-    click.option(
-        "--rehearse", is_flag=False, flag_value=BESIDE, metavar="[DIR]",
-        help="Push to a Hub on loopback that keeps everything in DIR, in place of the real one.",
-    ),
-    click.option("--dry-run", is_flag=True, help="Check everything, show the plan, send nothing."),
-    click.option("--yes", is_flag=True, help="Do not ask before publishing; needed where nobody can be asked."),
-    click.option("--show-card", is_flag=True, help="Show the README.md that will stand there."),
-    click.option("-o", "--output", type=FILE, help="Write the report of the push as JSON, to a new file."),
-)  # fmt: skip
 
 
 @click.command("push")
@@ -95,7 +52,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
       eaglekit push ./drafter me/drafter --sign ~/keys/release.pem
       eaglekit push ./drafter somebody/drafter --create-pr --overwrite
     """
-    place = _wishes(repository, wishes)
+    place = wishes_of(repository, wishes)
     rehearse, asking = wishes["rehearse"], not wishes["dry_run"]
     if asking and rehearse is None and not wishes["yes"] and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("Nobody can be asked whether to publish: say --yes, or --dry-run to see the plan.")
@@ -123,42 +80,6 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
         _tell(report)
     if not report.ok:
         raise SystemExit(1)
-
-
-def _wishes(repository: str, wishes: dict[str, Any]) -> Wishes:
-    """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
-    from eaglekit.checkpoint.hub_id import REVISION, parse_hub_id
-    from eaglekit.hub.collecting import SLUG
-    from eaglekit.hub.model import Wishes
-
-    hub_id = parse_hub_id(repository)
-    if hub_id.revision is not None:
-        raise click.UsageError(f"ORG/NAME is without a revision here: say --revision {hub_id.revision}.")
-    for option in ("revision", "tag"):
-        name = wishes[option]
-        if name is not None and (".." in name or not REVISION.fullmatch(name)):
-            raise click.UsageError(f"--{option}: {name!r} cannot be the name of a branch or tag.")
-    if wishes["create_pr"] and wishes["tag"] is not None:
-        raise click.UsageError("--tag names what is published; a pull request is not, yet. Tag it when it is merged.")
-    if wishes["create_pr"] and wishes["public"]:
-        raise click.UsageError("--public is about a new repository; a pull request needs one that exists.")
-    if wishes["create_pr"] and wishes["collection"] is not None:
-        raise click.UsageError("--collection is for what is published; a pull request is not, yet.")
-    if wishes["collection"] is not None and not SLUG.fullmatch(wishes["collection"]):
-        raise click.UsageError(
-            f"--collection: {wishes['collection']!r} is not OWNER/TITLE-ID, as in the address of a collection's page."
-        )
-    if wishes["rehearse"] is not None and wishes["sign"] == SIGSTORE:
-        raise click.UsageError("sigstore records every signature in public: rehearse with a key, --sign KEY.pem.")
-    if wishes["message"] is not None and not wishes["message"].strip():
-        raise click.UsageError("--message is empty.")
-    return Wishes(
-        hub_id.repo,
-        **{name: wishes[name] for name in PLACE},
-    )
-
-
-PLACE = ("revision", "create_pr", "public", "overwrite", "tag", "message", "collection")
 
 
 @contextmanager
