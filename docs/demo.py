@@ -87,7 +87,7 @@ STEPS: tuple[tuple[str, list[str], int], ...] = (
         0,
     ),
     (
-        "The first drafter published with its report, on a Hub inside the command: no account, and nothing leaves here.",
+        "The first drafter published with its report, on a Hub inside the command: without an account; nothing leaves.",
         ["push", str(OUTPUT / "llama-eagle3.1"), REPOSITORY, "--report", str(OUTPUT / "eagle3.1.json"), "--license",
          "apache-2.0", "--base-model", BASE_MODEL, "--with-prompts", str(PROMPTS), "--tag", "v1.0", "--rehearse",
          str(REHEARSAL)],

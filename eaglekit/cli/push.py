@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import click
 from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
 from eaglekit.cli.push_options import SIGSTORE, content_options, place_options, run_options, wishes_of
 from eaglekit.cli.report_files import refuse_taken, write_new
-from eaglekit.report import Fact, Report
+from eaglekit.report import Fact, Finding, Report
 
 if TYPE_CHECKING:
     from eaglekit.hub.assembling import Asked
@@ -77,7 +77,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
         _show(report, prepared, card=wishes["show_card"])
         say("\nnothing was sent: a dry run")
     else:
-        _tell(report)
+        _tell(report, told=prepared.report.findings)
     if not report.ok:
         raise SystemExit(1)
 
@@ -203,14 +203,15 @@ def _show(report: Report, prepared: Prepared, *, card: bool) -> None:
         click.echo(f"\n{prepared.planned.card}")
 
 
-def _tell(report: Report) -> None:
-    """What has come of it."""
+def _tell(report: Report, *, told: Sequence[Finding]) -> None:
+    """What has come of it; what was told with the plan is not told again."""
     words = {
         "published": "published, and every file compared with its digest",
         "nothing to do": "everything was there already; nothing was sent, every file compared with its digest",
         "rehearsed": "rehearsed: nothing was published; every file compared with its digest",
     }
     headline = words[report.result["outcome"]] if report.ok else "something is wrong with the commit"
-    print_report(report, as_json=False, headline=headline, facts=DONE, tables=())
+    new = tuple(finding for finding in report.findings if finding not in told)
+    print_report(replace(report, findings=new), as_json=False, headline=headline, facts=DONE, tables=())
     for line in report.result["next"]:
         say(f"next: {line}")
