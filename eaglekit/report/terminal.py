@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eaglekit.report.model import Finding, Measurement, Report, Severity, Table, printable
+from eaglekit.report.model import Fact, Finding, Measurement, Report, Severity, Table, printable
 from eaglekit.report.text_charts import text_chart
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-ORIGIN_WIDTH = 12
-"""Cells that the origin of a fact keeps, however long the value is."""
+ORIGIN_WIDTH = 30
+"""Cells that the origin of a fact takes beside its value at least; with fewer left it stands below."""
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
@@ -26,7 +26,8 @@ def show(
 ) -> None:
     """Print a report: facts, measurements and tables, those asked for (all when None), charts as text, findings."""
     if report.facts:
-        console.print(facts_grid(report, console.width))
+        for line in facts_lines(report.facts, console.width):
+            console.print(line)
     shown = [m for m in report.measurements if measurements is None or m.name in measurements]
     if shown:
         console.print(Text("\nMeasured", style="bold"))
@@ -66,29 +67,23 @@ def render_finding(finding: Finding) -> RenderableType:
     return Group(head, Padding(details, (0, 0, 0, 2)))
 
 
-def facts_grid(report: Report, width: int) -> RenderableType:
-    """Name, value and origin of every fact, a line each."""
-    rows = [(printable(fact.name), plain(fact.value), printable(fact.origin)) for fact in report.facts]
-    table = RichTable.grid(padding=(0, 2))
-    names, values, origins = _facts_widths(rows, width)
-    table.add_column(style="bold", overflow="fold", width=names)
-    table.add_column(overflow="fold", width=values)
-    table.add_column(style="dim", overflow="fold", width=origins)
-    for name, value, origin in rows:
-        table.add_row(Text(name), Text(value), Text(origin))
-    return table
-
-
-def _facts_widths(rows: Sequence[Sequence[str]], width: int) -> tuple[int, int, int]:
-    """Cells for names, values and origins. Where not all has room, the words of values stay whole before the rest."""
+def facts_lines(facts: Sequence[Fact], width: int) -> Iterator[RenderableType]:
+    """Name, value and origin of every fact: the origin beside the value, or below it where that would break values."""
+    rows = [(printable(fact.name), plain(fact.value), printable(fact.origin)) for fact in facts]
     names, values, origins = (max(map(cell_len, cells)) for cells in zip(*rows, strict=True))
     names = min(names, width // 3)
     room = width - names - 4
-    if values + origins <= room:
-        return names, values, origins
-    least = max(_longest_words(rows)[1], room // 2, room - origins)
-    values = max(1, min(values, least, room - ORIGIN_WIDTH))
-    return names, values, max(1, room - values)
+    beside = room - values >= min(origins, ORIGIN_WIDTH)
+    for name, value, origin in rows:
+        line = RichTable.grid(padding=(0, 2))
+        line.add_column(style="bold", overflow="fold", width=names)
+        line.add_column(overflow="fold", width=values if beside else None)
+        if beside:
+            line.add_column(style="dim", overflow="fold")
+        line.add_row(Text(name), Text(value), *([Text(origin)] if beside else ()))
+        yield line
+        if origin and not beside:
+            yield Padding(Text(origin, style="dim"), (0, 0, 0, names + 2))
 
 
 def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
