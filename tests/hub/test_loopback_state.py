@@ -147,13 +147,15 @@ def test_serving_a_kept_root_prints_the_environment_that_leads_to_it(tmp_path: P
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None
-        lines = [server.stdout.readline() for _ in range(4)]
+        lines = [server.stdout.readline() for _ in range(6)]
         exported = dict(line.removeprefix("export ").strip().split("=", 1) for line in lines[:3])
         told = ask(f"{exported['HF_ENDPOINT']}/api/models/{REPO}", token=exported["HF_TOKEN"]).json
         server.send_signal(signal.SIGINT)
         assert server.wait(10) == 0
         assert server.stderr.read() == ""
     assert lines[3] == f"# {REPO} main {told['sha']}\n"
+    assert "Ctrl-C" in lines[4]
+    assert lines[5].endswith("unset HF_ENDPOINT HF_TOKEN HF_HUB_DISABLE_XET\n")
 
 
 def test_a_folder_is_published_and_served(tmp_path: Path) -> None:
@@ -170,3 +172,24 @@ def test_a_folder_is_published_and_served(tmp_path: Path) -> None:
     assert statuses == [401, 200]
     kept = hashlib.sha1(b"blob 2\0{}", usedforsecurity=False).hexdigest()
     assert (tmp_path / "place/blobs" / kept).read_bytes() == b"{}"
+
+
+def serve(*words: object) -> subprocess.CompletedProcess[str]:
+    """The module, where it does not come to serving."""
+    command = [sys.executable, "-m", "eaglekit.hub.loopback", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+
+def test_a_folder_of_something_else_is_not_served_and_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    done = serve(tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "holds something else than a Hub" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+
+
+def test_a_folder_that_is_not_there_is_not_made_into_an_empty_hub(tmp_path: Path) -> None:
+    done = serve(tmp_path / "rehearsl")
+    assert done.returncode == 1
+    assert "does not exist" in done.stderr
+    assert not (tmp_path / "rehearsl").exists()

@@ -10,6 +10,7 @@ from threading import Event
 
 from eaglekit.hub.loopback.server import Hub
 
+STATE = "state.json"
 VISITOR = "loopback"
 """Whoever the printed token belongs to; one is enough, however often a root is served."""
 
@@ -17,16 +18,19 @@ VISITOR = "loopback"
 def main() -> None:
     """Make or continue the Hub of the command line, publish the folder if there is one, and serve."""
     parser = argparse.ArgumentParser(prog="python -m eaglekit.hub.loopback", description=__doc__)
-    parser.add_argument("root", metavar="DIR", type=Path, help="a folder that a Hub was kept in, or a new one")
+    parser.add_argument(
+        "root", metavar="DIR", type=Path, help="a folder that a Hub was kept in, or with ORG/NAME FOLDER a new one"
+    )
     parser.add_argument("repo", metavar="ORG/NAME", nargs="?", help="publish under this name first ...")
     parser.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, help="... what is in this folder")
     parser.add_argument("--private", action="store_true", help="visible only with the token that is printed")
     arguments = parser.parse_args()
     if (arguments.repo is None) != (arguments.folder is None):
         parser.error("ORG/NAME and FOLDER go together")
-    # A rehearsal keeps its Hub in DIR/hub; its log lies beside it.
-    kept = arguments.root / "hub"
-    with Hub(kept if kept.is_dir() else arguments.root, xet=False) as hub:
+    kept = _kept(arguments.root)
+    if kept is None and (reason := _unfit(arguments.root, arguments.folder)):
+        parser.exit(1, f"{parser.prog}: {reason}\n")
+    with Hub(kept or arguments.root, xet=False) as hub:
         if arguments.repo is not None:
             if arguments.repo not in hub.storage.repositories:
                 hub.storage.create_repository(arguments.repo, private=arguments.private)
@@ -40,8 +44,29 @@ def main() -> None:
         for repository in hub.storage.repositories.values():
             for name, oid in repository.branches.items():
                 sys.stdout.write(f"# {repository.id} {name} {oid}\n")
+        if not hub.storage.repositories:
+            sys.stdout.write("# This Hub holds no repository.\n")
+        sys.stdout.write("# Paste the export lines into another terminal; this one serves until Ctrl-C stops it.\n")
+        sys.stdout.write(f"# Afterwards, in the other one: unset {' '.join(environment)}\n")
         sys.stdout.flush()
         Event().wait()
+
+
+def _kept(root: Path) -> Path | None:
+    """The folder below `root` that a Hub was kept in; a rehearsal keeps its own in DIR/hub, with its log beside it."""
+    return next((place for place in (root / "hub", root) if (place / STATE).is_file()), None)
+
+
+def _unfit(root: Path, content: Path | None) -> str:
+    """Why no new Hub is begun in `root`; empty when one is."""
+    if root.exists() and not root.is_dir():
+        return f"{root} is a file; give the folder that a rehearsal left"
+    if root.is_dir() and any(root.iterdir()):
+        return f"{root} holds something else than a Hub; give the folder that a rehearsal left, or a new one"
+    if content is None:
+        there = "is empty" if root.is_dir() else "does not exist"
+        return f"{root} {there}: nothing was rehearsed there; to begin a Hub, say what it holds: DIR ORG/NAME FOLDER"
+    return "" if content.is_dir() else f"{content} is no folder to publish"
 
 
 if __name__ == "__main__":
