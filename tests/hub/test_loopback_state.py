@@ -147,15 +147,15 @@ def test_serving_a_kept_root_prints_the_environment_that_leads_to_it(tmp_path: P
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None
-        lines = [server.stdout.readline() for _ in range(6)]
+        lines = [server.stdout.readline() for _ in range(7)]
         exported = dict(line.removeprefix("export ").strip().split("=", 1) for line in lines[:3])
         told = ask(f"{exported['HF_ENDPOINT']}/api/models/{REPO}", token=exported["HF_TOKEN"]).json
         server.send_signal(signal.SIGINT)
         assert server.wait(10) == 0
         assert server.stderr.read() == ""
     assert lines[3] == f"# {REPO} main {told['sha']}\n"
-    assert "Ctrl-C" in lines[4]
-    assert lines[5].endswith("unset HF_ENDPOINT HF_TOKEN HF_HUB_DISABLE_XET\n")
+    assert "Ctrl-C" in lines[5]
+    assert lines[6].endswith("unset HF_ENDPOINT HF_TOKEN HF_HUB_DISABLE_XET\n")
 
 
 def test_a_folder_is_published_and_served(tmp_path: Path) -> None:
