@@ -73,11 +73,12 @@ def facts_lines(facts: Sequence[Fact], width: int) -> Iterator[RenderableType]:
     names, values, origins = (max(map(cell_len, cells)) for cells in zip(*rows, strict=True))
     names = min(names, width // 3)
     room = width - names - 4
-    beside = room - values >= min(origins, ORIGIN_WIDTH)
+    aligned = room - values >= min(origins, ORIGIN_WIDTH)
     for name, value, origin in rows:
+        beside = aligned or cell_len(value) + cell_len(origin) <= room
         line = RichTable.grid(padding=(0, 2))
         line.add_column(style="bold", overflow="fold", width=names)
-        line.add_column(overflow="fold", width=values if beside else None)
+        line.add_column(overflow="fold", width=values if aligned else None)
         if beside:
             line.add_column(style="dim", overflow="fold")
         line.add_row(Text(name), Text(value), *([Text(origin)] if beside else ()))
