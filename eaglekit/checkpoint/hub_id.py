@@ -66,6 +66,31 @@ def parse_hub_id(text: str) -> HubId:
     return HubId(repo, revision)
 
 
+def parse_repo(text: str, expected: str = "ORG/NAME") -> HubId:
+    """The repository that `text` names, where neither a folder nor a revision can be meant. Raises `Refusal`.
+
+    A revision is read nevertheless, for whoever has a better word for it than that it is wrong.
+    """
+    repo, revision = _split(text)
+    if problem := _problem(repo, revision):
+        raise Refusal(
+            Finding(
+                "hub-id-invalid",
+                f"{text!r} is no name of a repository: {problem}",
+                place=text,
+                got=repr(text),
+                expected=expected,
+                hint=_advice(text) if PAGE.match(text) else "write the account or organisation, a slash, and the name",
+            )
+        )
+    return HubId(repo, revision)
+
+
+def is_spelled_id(text: str) -> bool:
+    """Whether `text` is ORG/NAME[@REVISION] by its spelling, whatever lies on this machine."""
+    return not _problem(*_split(text))
+
+
 def _split(text: str) -> tuple[str, str | None]:
     repo, at, revision = text.partition("@")
     return repo, revision if at else None

@@ -87,8 +87,11 @@ def refuse(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> No
 
 def fail_usage(error: click.ClickException) -> None:
     """A usage error as the one JSON document that `--json` promises."""
-    finding = Finding("usage", error.format_message(), place="command line", hint="eaglekit --help")
-    click.echo(dumps(Report("eaglekit", "", findings=(finding,)).as_json()), nl=False)
+    context = getattr(error, "ctx", None)
+    # Below the group, click's path is `eaglekit COMMAND`; an unknown command is an error of the group itself.
+    path = context.command_path if context is not None else "eaglekit"
+    finding = Finding("usage", error.format_message(), place="command line", hint=f"{path} --help")
+    click.echo(dumps(Report(path.rpartition(" ")[2], "", findings=(finding,)).as_json()), nl=False)
 
 
 USUAL = ("vllm", "sglang")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say
-from eaglekit.report import Fact, Report, Table
+from eaglekit.report import Fact, Refusal, Report, Table
 
 if TYPE_CHECKING:
     from eaglekit.hub.pulling import Offer
@@ -40,26 +43,45 @@ def command(repository: str, dst: Path, *, expect: str | None, dry_run: bool, as
       eaglekit pull acme/llama-eagle3.1@v1 ./drafter --expect sha256:5f2c...
       eaglekit pull acme/llama-eagle3.1 ./drafter --dry-run
     """
-    from eaglekit.checkpoint.hub_id import parse_hub_id
+    from eaglekit.checkpoint.hub_id import is_spelled_id, parse_repo
     from eaglekit.cli.report_files import refuse_taken
     from eaglekit.hub.pulling import look
 
     expected = _digest(expect)
-    hub_id = parse_hub_id(repository)
+    if not is_spelled_id(repository) and is_spelled_id(str(dst)):
+        raise click.UsageError(f"REPOSITORY comes first: eaglekit pull {dst} {repository}")
+    hub_id = parse_repo(repository, expected="ORG/NAME or ORG/NAME@REVISION")
     if not dry_run:
         refuse_taken([dst])
-    offer = look(hub_id, expect=expected)
+    with _without_folder():
+        offer = look(hub_id, expect=expected)
     if dry_run:
         print_report(_report(offer, repository, None), as_json=as_json)
         if not as_json:
             say(f"\nnothing was downloaded: {len(offer.names) + 1} files, {offer.size_bytes / 1e6:,.1f} MB would be")
         return
-    _take(offer, dst, quiet=as_json)
+    with _without_folder():
+        _take(offer, dst, quiet=as_json)
     print_report(_report(offer, repository, dst), as_json=as_json)
     if not as_json:
         say(f"\nwritten: {dst} ({len(offer.names) + 1} files, {offer.size_bytes / 1e6:,.1f} MB), every digest compared")
         for line in _next(dst):
             say(f"next: {line}")
+
+
+HINTS = {
+    "hub-offline": "unset HF_HUB_OFFLINE",
+    "hub-unreachable": "check the connection, HTTPS_PROXY and HF_ENDPOINT",
+}
+"""Elsewhere a folder can be given in place of a Hub id; not here."""
+
+
+@contextmanager
+def _without_folder() -> Iterator[None]:
+    try:
+        yield
+    except Refusal as refusal:
+        raise Refusal(*(replace(f, hint=HINTS.get(f.code, f.hint)) for f in refusal.findings)) from None
 
 
 def _digest(text: str | None) -> str | None:

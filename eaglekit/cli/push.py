@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
-from eaglekit.cli.push_options import SIGSTORE, content_options, place_options, run_options, wishes_of
+from eaglekit.cli.push_options import (
+    SIGSTORE,
+    PushCommand,
+    content_options,
+    place_options,
+    refuse_swapped,
+    run_options,
+    wishes_of,
+)
 from eaglekit.cli.report_files import refuse_taken, write_new
 from eaglekit.report import Fact, Finding, Report
 
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
 PASSWORD = "EAGLEKIT_SIGNING_PASSWORD"  # noqa: S105 - the name of a variable
 
 
-@click.command("push")
+@click.command("push", cls=PushCommand)
 @click.argument("path")
 @click.argument("repository", metavar="ORG/NAME")
 @content_options
@@ -52,6 +60,7 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
       eaglekit push ./drafter me/drafter --sign ~/keys/release.pem
       eaglekit push ./drafter somebody/drafter --create-pr --overwrite
     """
+    refuse_swapped(path, repository)
     place = wishes_of(repository, wishes)
     rehearse, asking = wishes["rehearse"], not wishes["dry_run"]
     if asking and rehearse is None and not wishes["yes"] and (as_json or not sys.stdin.isatty()):

@@ -19,6 +19,26 @@ BESIDE = ""
 SIGSTORE = "sigstore"
 """`--sign` without a key; as in hub/signing.py, which is not imported for the help."""
 
+
+class PushCommand(click.Command):
+    """A command of which an option with an optional value may have taken an argument."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an argument that is missing is looked for behind such an option."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter:
+            for option, value in (("--rehearse", "DIR"), ("--sign", "KEY")):
+                behind = words[words.index(option) + 1 :][:1] if option in words else []
+                if behind and not behind[0].startswith("-"):
+                    raise click.UsageError(
+                        f"{option} has taken {behind[0]} for its {value}: write {option} last, or {option}={value}.",
+                        ctx,
+                    ) from None
+            raise
+
+
 content_options = stacked(
     click.option("--report", "report_file", type=FILE, help="Report of eaglekit validate; default: PATH/report.json."),
     word_options,
@@ -57,13 +77,24 @@ run_options = stacked(
 )  # fmt: skip
 
 
+def refuse_swapped(path: str, repository: str) -> None:
+    """Raise a usage error for a push whose arguments, or whose `--rehearse`, took each other's place."""
+    import os
+
+    from eaglekit.checkpoint.hub_id import is_spelled_id
+
+    there = os.path.exists(os.path.expanduser(path))  # noqa: PTH110, PTH111 - Path raises for names that cannot be
+    if not there and is_spelled_id(path) and not is_spelled_id(repository):
+        raise click.UsageError(f"PATH comes first: eaglekit push {repository} {path}")
+
+
 def wishes_of(repository: str, wishes: dict[str, Any]) -> Wishes:
     """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
-    from eaglekit.checkpoint.hub_id import REVISION, parse_hub_id
+    from eaglekit.checkpoint.hub_id import REVISION, parse_repo
     from eaglekit.hub.collecting import SLUG
     from eaglekit.hub.model import Wishes
 
-    hub_id = parse_hub_id(repository)
+    hub_id = parse_repo(repository)
     if hub_id.revision is not None:
         raise click.UsageError(f"ORG/NAME is without a revision here: say --revision {hub_id.revision}.")
     for option in ("revision", "tag"):

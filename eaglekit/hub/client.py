@@ -42,7 +42,13 @@ class HubClient:
     """huggingface_hub's `HfApi` for one repository. Every foreign error becomes a `Refusal` that holds no token."""
 
     def __init__(
-        self, repo: str, *, endpoint: str | None = None, token: str | None = None, say: Say = lambda text: None
+        self,
+        repo: str,
+        *,
+        endpoint: str | None = None,
+        token: str | None = None,
+        say: Say = lambda text: None,
+        rehearses: bool = False,
     ) -> None:
         hub_id = HubId(repo)
         connection = HubConnection(hub_id, endpoint, token=token)
@@ -52,6 +58,8 @@ class HubClient:
         """For byte ranges."""
         self.account: Account | None = None
         self.say = say
+        self.rehearses = rehearses
+        """It speaks to a Hub of one's own, which has nothing but what is pushed."""
         if not self.asked.token:
             raise Refusal(_no_token(hub_id, self.asked.host))
         self.api = _api(self.asked.endpoint, token)

@@ -33,7 +33,7 @@ class Rehearsal:
 
     def connect(self, repo: str, say: Say) -> HubClient:
         """A client of this Hub. The user's own token is not looked at."""
-        return HubClient(repo, endpoint=self.hub.endpoint, token=self.token, say=say)
+        return HubClient(repo, endpoint=self.hub.endpoint, token=self.token, say=say, rehearses=True)
 
     def leave(self, repo: str, commit: str) -> Path:
         """Lay the files of a commit out as `ORG/NAME` below the folder; the path of their card."""

@@ -28,6 +28,8 @@ def compared(base: BaseModel, proof: Evidence, client: HubClient, cards: tuple[s
     """
     if not base.stated:
         return Comparison()
+    if client.rehearses:
+        return Comparison(any(records_comparison(card, base) for card in cards))
     covers = (proof.report.result.get("target") or {}).get("digest_covers")
     client.say(f"comparing the target's config and headers with {base.repo} at {base.commit[:12]}")
     try:

@@ -22,14 +22,16 @@ def plan(planned: Outline, assembled: Assembled, client: HubClient) -> Report:
     wishes, account = planned.wishes, planned.state.account
     facts = [
         Fact("repository", wishes.repo, ASKED),
-        Fact("hub", client.asked.host, "given: HF_ENDPOINT, or the Hub itself"),
+        Fact(
+            "hub", client.asked.host, f"given: {'--rehearse' if client.rehearses else 'HF_ENDPOINT, or the Hub itself'}"
+        ),
         Fact("account", f"{account.name} ({account.role})", HUB),
         Fact("visibility", visibility(planned), HUB if planned.state.exists else ASKED),
         Fact("branch", _branch(planned), HUB),
         Fact("tag", wishes.tag, ASKED) if wishes.tag is not None else None,
         Fact("collection", _collection(planned), HUB) if wishes.collection is not None else None,
         Fact("signature", *_signature(planned, assembled)) if _signature(planned, assembled) else None,
-        Fact("base model", f"{assembled.base_model.repo}@{assembled.base_model.commit}", _base(assembled)),
+        Fact("base model", f"{assembled.base_model.repo}@{assembled.base_model.commit}", _base(assembled, client)),
         Fact("licence", assembled.licence.id, "given: --license, or the card that was there"),
         Fact("manifest", assembled.manifest.sha256, "derived: SHA-256 of SHA256SUMS; eaglekit pull --expect takes it"),
         Fact("to send", _amount(planned), "derived: what is new or changed"),
@@ -94,9 +96,11 @@ def _branch(planned: Outline) -> str:
     return f"{wishes.revision} at {at}" if state.branch_exists else f"{wishes.revision}, a new branch from main at {at}"
 
 
-def _base(assembled: Assembled) -> str:
+def _base(assembled: Assembled, client: HubClient) -> str:
     if not assembled.base_model.stated:
         return "read: the report's target"
+    if client.rehearses and not assembled.base_model.compared:
+        return "given: --base-model; a rehearsal has no target, the real push compares it"
     same = "the Hub's files there have the digest of the report" if assembled.base_model.compared else "your word alone"
     return f"given: --base-model; {same}"
 

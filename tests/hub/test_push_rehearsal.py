@@ -91,3 +91,32 @@ def test_what_a_rehearsal_leaves_passes_its_own_manifest(place: Path) -> None:
     checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=left, capture_output=True, check=False)
     assert checked.returncode == 0, checked.stdout
     assert b"drift.png: OK" in checked.stdout
+
+
+def test_an_option_that_has_swallowed_the_repository_is_named(place: Path) -> None:
+    done = eaglekit("push", "./drafter", "--rehearse", REPO, "--json", cwd=place)
+    assert (done.code, done.codes, done.document["command"]) == (2, ["usage"], "push")
+    assert f"--rehearse has taken {REPO}" in done.document["findings"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (("push", REPO, "./drafter", "--yes"), f"PATH comes first: eaglekit push ./drafter {REPO}"),
+        (("pull", "./new", REPO), f"REPOSITORY comes first: eaglekit pull {REPO} ./new"),
+    ],
+    ids=["push", "pull"],
+)
+def test_arguments_in_each_others_place_are_put_right(place: Path, words: tuple[str, ...], right: str) -> None:
+    done = eaglekit(*words, "--json", cwd=place)
+    assert (done.code, done.document["findings"][0]["message"]) == (2, right)
+
+
+def test_a_repository_without_an_owner_is_not_asked_for_a_revision(place: Path) -> None:
+    (finding,) = eaglekit("push", "./drafter", "drafter", "--yes", "--json", cwd=place).document["findings"]
+    assert (finding["code"], finding["expected"]) == ("hub-id-invalid", "ORG/NAME")
+
+
+def test_a_pull_that_reaches_no_hub_is_not_told_to_give_a_folder(place: Path) -> None:
+    done = eaglekit("pull", REPO, "./new", "--json", environment={"HF_HUB_OFFLINE": "1"}, cwd=place)
+    assert [(f["code"], f["hint"]) for f in done.document["findings"]] == [("hub-offline", "unset HF_HUB_OFFLINE")]

@@ -105,4 +105,7 @@ def test_a_rehearsal_says_that_it_is_the_publishers_word(pushes: Pushes) -> None
     words = ("push", pushes.folder, REPO, *WORDS, "--no-figure", "--json", "--rehearse", pushes.home / "stage")
     done = eaglekit(*words)
     assert done.code == 0, done.out
-    assert done.codes == ["base-model-unchecked"]
+    origins = {name: fact["origin"] for name, fact in done.document["facts"].items()}
+    assert done.codes == []
+    assert origins["base model"] == "given: --base-model; a rehearsal has no target, the real push compares it"
+    assert origins["hub"] == "given: --rehearse"

@@ -151,7 +151,7 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "base-model-unchecked", NOTE, "The stated target could not be compared with the Hub's files",
-        "Repository and commit of the target are the publisher's word when the report was made with a folder. They are compared with the Hub where it can be asked: a rehearsal's own Hub does not have the target, a gated one is closed, and a digest over a part of the shards is another digest.",
+        "Repository and commit of the target are the publisher's word when the report was made with a folder. They are compared with the Hub where it can be asked: a repository may be gone, a gated one is closed, and a digest over a part of the shards is another digest.",
         "Nothing has to be done. The card says whose word it is, and `eaglekit verify` compares the target by its digest.",
     ),
     Code(
