@@ -1,4 +1,4 @@
-"""What secrets and places on a machine look like in text. A table, and three questions asked of it."""
+"""What secrets look like in text. A table, and two questions asked of it."""
 
 from __future__ import annotations
 
@@ -59,28 +59,6 @@ SECRETS: tuple[Secret, ...] = (
     ),
 )  # fmt: skip
 
-ROOTS = (
-    "home|root|Users|mnt|media|data[0-9]*|datasets?|tmp|workspaces?|work|scratch[0-9]*|lustre|gpfs|nfs|nas|fsx|efs|ebs|opt|srv"
-    "|var|private|Volumes|raid[0-9]*|ssd[0-9]*|nvme[0-9]*|projects?|shared|storage|weka|vast|cephfs|dbfs|kaggle"
-    "|content/drive|dev/shm"
-)
-_POSIX = rf"(?<![\w./~)\]}}-])/(?:{ROOTS})/[\w.@+-][^\s\"'`<>|,;:(){{}}\[\]]*"
-_WINDOWS = (
-    r"(?<![A-Za-z])[A-Za-z]:[\\/]+(?i:Users|Windows|Program|ProgramData|Documents|temp|tmp|models?|work\w*)\b"
-    r"[^\s\"'`<>|]*"
-)
-_SHARE = r"(?:(?<=[\s\"'`=(])|^)\\\\[\w.-]+\\[\w.$-]+[^\s\"'`<>|]*"
-PLACE = re.compile(rf"(?<![A-Za-z])file:/+[^\s\"'`<>]+|{_WINDOWS}|{_POSIX}|{_SHARE}", re.MULTILINE)
-PLACE_ANCHORS = ("/", "\\")
-ABSOLUTE = re.compile(r"(?:/[\w.@+ -]+){2,}/?|[A-Za-z]:[\\/].*|\\\\[\w.-]+\\.*")
-"""A value that is nothing but a path of one machine."""
-RELATIVE = re.compile(r"(?:\.{1,2}|~)[\\/].*")
-"""A path too, where a model should be named."""
-ANYBODYS = re.compile(
-    r"/root/\.cache/huggingface(?:/|$)|/dev/shm/?$|/(?:home|Users)/(?:user|username|you|your[-_]?name|me|name)(?:/|$)"
-)
-"""Places that every machine or container has, and the ones that stand for the reader's own."""
-
 
 def secrets_in(text: str, *, sure: bool = False) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret in `text`; only of the unmistakable kinds with `sure`."""
@@ -91,15 +69,6 @@ def secrets_in(text: str, *, sure: bool = False) -> Iterator[tuple[str, int, int
         for found in secret.expression.finditer(text):
             if _is_real(found[group], secret):
                 yield secret.kind, *found.span(group)
-
-
-def places_in(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every path in `text` that only one machine has."""
-    if not any(anchor in text for anchor in PLACE_ANCHORS):
-        return
-    for found in PLACE.finditer(text):
-        if not ANYBODYS.match(found[0]):
-            yield found.span()
 
 
 def mask(secret: str) -> str:

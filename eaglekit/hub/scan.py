@@ -14,8 +14,9 @@ from itertools import islice
 from typing import Any
 
 from eaglekit.checkpoint.header import parse_header
+from eaglekit.checkpoint.machine_paths import MODEL_KEYS, paths_in, places_in
 from eaglekit.hub.model import CARD, FIGURE, PROMPTS, SIGNATURE, LocalFile
-from eaglekit.hub.patterns import ABSOLUTE, ANYBODYS, RELATIVE, mask, masked, places_in, secrets_in
+from eaglekit.hub.patterns import mask, masked, secrets_in
 from eaglekit.report import Finding, Refusal
 
 TEXT_LIMIT = 256 << 20
@@ -25,13 +26,6 @@ FINDINGS_SHOWN = 20
 BINARY = ("tokenizer.model", FIGURE, SIGNATURE)
 """Bytes that are no text; searched as they are."""
 VOCABULARY = ("tokenizer.json", "vocab.json", "added_tokens.json", "merges.txt", PROMPTS)
-MODEL_KEYS = frozenset(
-    {
-        "name", "path", "name_or_path", "_name_or_path", "model_name_or_path", "tokenizer_name_or_path", "base_model",
-        "base_model_name_or_path", "target_model", "target_name", "verifier", "verifier_name_or_path",
-    }
-)  # fmt: skip
-"""Keys that name a model."""
 NAME_IT = "name the target by its Hub id: eaglekit convert SRC DST --set target_name=ORG/NAME"
 
 Hit = tuple[str, str, str, str]
@@ -118,11 +112,8 @@ def _in_string(key: str, value: str) -> Iterator[tuple[str, str]]:
     """Kind and text of everything in one string. Its key tells what the value alone would not: `api_key`."""
     named = f"{key}={value}"
     spans = [(start, end, kind) for kind, start, end in secrets_in(named) if start > len(key)]
-    if not spans and (ABSOLUTE.fullmatch(value) or (key in MODEL_KEYS and RELATIVE.fullmatch(value))):
-        if not ANYBODYS.match(value):
-            yield "", value
-        return
-    spans += [(start + len(key) + 1, end + len(key) + 1, "") for start, end in places_in(value)]
+    paths = places_in(value) if spans else paths_in(key, value)
+    spans += [(start + len(key) + 1, end + len(key) + 1, "") for start, end in paths]
     yield from ((kind, named[start:end]) for start, end, kind in sorted(spans))
 
 

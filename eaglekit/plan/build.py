@@ -11,6 +11,7 @@ from typing import Any
 from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.hub_id import is_local
 from eaglekit.checkpoint.layout import Entry, file_order
+from eaglekit.checkpoint.machine_paths import keys_with_paths
 from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.clues import ABSENT, at
 from eaglekit.dialects.dialect import Dialect
@@ -63,6 +64,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         raise Refusal(*findings)
     steps = list(_steps(read, drafter, spec, layout, options, order, target))
     findings += _casts(steps)
+    findings += _paths_told(layout)
     if options.requests:
         # Imported here: without a request the engines are heard while the bytes are copied.
         from eaglekit.plan.outlook import answers
@@ -120,6 +122,24 @@ def _casts(steps: Iterable[TensorStep]) -> list[Finding]:
             expected="the stored values",
             hint="the function is the same up to rounding; leave --dtype out for the same bytes",
         )
+    ]
+
+
+def _paths_told(layout: Layout) -> list[Finding]:
+    """A note for every place of this machine in what is written: it can be mended now without validating twice."""
+    keys: dict[str, list[str]] = {}
+    for key, value in keys_with_paths(layout.config):
+        keys.setdefault(value, []).append(key)
+    return [
+        Finding(
+            "config-local-path",
+            f"config.json names a place of this machine: {', '.join(sorted(found))}",
+            place="config.json",
+            got=value,
+            expected="a Hub id, ORG/NAME",
+            hint="--set target_name=ORG/NAME names the target for everybody; `eaglekit push` refuses a path",
+        )
+        for value, found in keys.items()
     ]
 
 

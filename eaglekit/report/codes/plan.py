@@ -24,6 +24,13 @@ CODES: tuple[Code, ...] = (
         "Prove it a copy with --target, or measure.",
     ),
     Code(
+        "config-local-path", NOTE, "the config names a place of this machine",
+        "The source names its target by a folder, and the converted config repeats it. It works here, means nothing "
+        "elsewhere and tells how this machine is laid out; `eaglekit push` refuses it, after the validation, whose report "
+        "is of the files as they are: mended late, the drafter is validated twice.",
+        "Name the target by its Hub id: eaglekit convert SRC DST --set target_name=ORG/NAME.",
+    ),
+    Code(
         "dtype-cast", WARNING, "values were rounded",
         "A cast to fewer bits rounds every weight. The provenance says so.", "Leave --dtype out for the same bytes.",
     ),
