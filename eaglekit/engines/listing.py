@@ -60,7 +60,12 @@ def as_markdown(table: Table) -> str:
 
 def engines_markdown() -> str:
     """Every engine with its rows and its hint, as one Markdown text for the documentation."""
-    return "\n".join(_section(engine) for engine in ENGINES.values())
+    return "\n".join([DATES, *(_section(engine) for engine in ENGINES.values())])
+
+
+DATES = """\
+A version such as 2026.07 is no release: of an engine whose behaviour was read in its sources, it is the month of them.
+"""
 
 
 def _section(engine: Engine) -> str:

@@ -12,6 +12,10 @@ from eaglekit.checkpoint import Tensor
 from eaglekit.drafter import Spec
 
 _FIRST_YEAR = 2000
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,6 +53,15 @@ class Version:
     def __str__(self) -> str:
         return self.text or ".".join(map(str, self.parts))
 
+    def or_later(self) -> str:
+        """This version and every later one, in words that a reader can act on: a month is not a release."""
+        return f"sources of {self.month()} or later" if self.is_date else f"{self} or newer"
+
+    def month(self) -> str:
+        """Of a date: the month and the year in words."""
+        year, month = (*self.parts, 1)[:2]
+        return f"{_MONTHS[month - 1]} {year}"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -70,6 +83,16 @@ class Span:
             return f">={self.since}, <{self.until}"
         last = Version((*self.until.parts[:-1], self.until.parts[-1] - 1))
         return str(self.since) if last <= self.since else f"{self.since}-{last}"
+
+    def in_words(self) -> str:
+        """As a sentence names it: the same for releases, months spelled out."""
+        bound = self.until or self.since
+        if bound is None or not bound.is_date:
+            return str(self)
+        if self.until is None:
+            return bound.or_later()
+        first = f"from {self.since.month()} to " if self.since is not None else ""
+        return f"sources {first}before {bound.month()}"
 
 
 class Verdict(str, Enum):

@@ -13,7 +13,7 @@ from eaglekit.checkpoint.hub_id import is_local, parse_hub_id
 from eaglekit.dialects.families import OUTPUT_OF, Inexpressible
 from eaglekit.drafter import Spec
 from eaglekit.engines.evaluate import readings
-from eaglekit.engines.model import Artefact, Reading, Verdict, Version
+from eaglekit.engines.model import Artefact, Reading, Verdict, Version, worst
 from eaglekit.engines.requests import known_engine
 from eaglekit.engines.rules import Engine
 from eaglekit.engines.tables.recipes import PROGRAMS, REMARKS, WAYS, Place, Program, Setting, Way, When
@@ -37,7 +37,17 @@ class Recipe:
     text: str
     """What can be pasted; empty when the engine misreads or rejects the file, or when nobody knows."""
     notes: tuple[str, ...]
-    """One sentence each: what the engine does besides, what it needs, or why there is no command."""
+    """One sentence each: what the engine does besides, what it needs, or why there is no command. Code in backticks."""
+    brought_by: str = ""
+    """The public thread without which the minimum would be older, where one is known."""
+
+    @property
+    def since(self) -> str:
+        """The minimum in words; empty without a command."""
+        if self.minimum is None:
+            return ""
+        thread = f" (with {self.brought_by})" if self.brought_by and self.minimum.is_date else ""
+        return f"{self.minimum.or_later()}{thread}"
 
     def as_json(self) -> dict[str, Any]:
         """A flat JSON object."""
@@ -45,6 +55,7 @@ class Recipe:
             "engine": self.engine,
             "title": self.title,
             "minimum": str(self.minimum) if self.minimum is not None else None,
+            "since": self.since,
             "verdict": self.verdict.value,
             "language": self.language,
             "text": self.text,
@@ -60,11 +71,13 @@ def recipes(
     draft_tokens: int,
     engines: Iterable[str] | None = None,
     target_context: int | None = None,
+    embedding_is_copy: bool = False,
 ) -> tuple[Recipe, ...]:
     """A recipe for each of `engines`, or for every server that is known, in that order.
 
     `drafter` and `target` are folders or Hub ids, ORG/NAME or ORG/NAME@REVISION, as they will stand in the command.
-    `target_context` is how many positions the target has, where that is known.
+    `target_context` is how many positions the target has, where that is known. `embedding_is_copy` says that the
+    drafter's embedding is known to be the target's: an engine that takes the target's then changes nothing.
     Raises `Refusal` for an engine without a known command and for a name that cannot stand in one.
     """
     names = tuple(PROGRAMS) if engines is None else tuple(dict.fromkeys(known_engine(name).name for name in engines))
@@ -76,10 +89,18 @@ def recipes(
     wanted = _wanted(artefact.spec, drafter, target, draft_tokens)
     true = _circumstances(artefact.spec, target_context)
     found = readings(artefact, names)
+    if embedding_is_copy:
+        found = [_without(reading, "engine-embedding-replaced") for reading in found]
     return tuple(
         _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, true)
         for name in names
     )
+
+
+def _without(reading: Reading, code: str) -> Reading:
+    """The reading without an effect that is known to change nothing."""
+    effects = tuple(effect for effect in reading.effects if effect.code != code)
+    return replace(reading, effects=effects, verdict=worst(tuple(effect.verdict for effect in effects)))
 
 
 Wanted = Mapping[Setting, Any]
@@ -134,7 +155,9 @@ def _recipe(engine: Engine, found: Sequence[Reading], wanted: Wanted, true: froz
     kept = [reading for reading in found if reading.span.until is None or minimum < reading.span.until]
     effects = dict.fromkeys(effect.text for reading in reversed(kept) for effect in reading.effects)
     notes = (*effects, *_remarks(engine, wanted, true, ways), *_paths(wanted))
-    return replace(blank, minimum=minimum, text=_written(PROGRAMS[engine.name], ways, wanted), notes=notes)
+    thread = _brought_by(engine, found, minimum)
+    text = _written(PROGRAMS[engine.name], ways, wanted)
+    return replace(blank, minimum=minimum, text=text, notes=notes, brought_by=thread)
 
 
 def _fits(reading: Reading) -> bool:
@@ -166,16 +189,26 @@ def _minimum(engine: Engine, found: Sequence[Reading], ways: tuple[Way, ...], wa
     return minimum
 
 
+def _brought_by(engine: Engine, found: Sequence[Reading], minimum: Version) -> str:
+    """The threads that ended what the version before `minimum` does with the file."""
+    older = [reading for reading in found if reading.span.until is not None and reading.span.until <= minimum]
+    if not older:
+        return ""
+    here = next(reading for reading in found if minimum in reading.span)
+    ended = [effect.source for effect in older[-1].effects if effect not in here.effects]
+    return " and ".join(dict.fromkeys(source for source in ended if "#" in source))
+
+
 def _reasons(engine: Engine, found: Sequence[Reading]) -> Iterable[str]:
     newest = found[-1]
     yield from (effect.text for effect in newest.effects)
     yield from (f"open: {sentence}" for sentence in newest.unknown)
-    older = [str(reading.span) for reading in found if _fits(reading)]
+    older = [reading.span.in_words() for reading in found if _fits(reading)]
     if older:
         yield f"{engine.title} {' and '.join(older)} reads the file"
     if newest.verdict in (Verdict.READS, Verdict.DEGRADED):
-        yield "where the target decides, say more of it: --target PATH_OR_ID or --set target_layers=N"
-    yield f"eaglekit convert SRC DST --for {engine.name} writes what it reads, or says why it cannot"
+        yield "where the target decides, say more of it: `--target PATH_OR_ID` or `--set target_layers=N`"
+    yield f"`eaglekit convert SRC DST --for {engine.name}` writes what it reads, or says why it cannot"
 
 
 def _remarks(engine: Engine, wanted: Wanted, true: frozenset[When], ways: tuple[Way, ...]) -> Iterable[str]:
@@ -185,7 +218,7 @@ def _remarks(engine: Engine, wanted: Wanted, true: frozenset[When], ways: tuple[
         if revision in wanted and revision not in told:
             yield (
                 f"{engine.title} has no option for the revision of {wanted[place]} and takes the newest; to serve "
-                f"{wanted[revision]}, download it (hf download --revision) and give the folder"
+                f"{wanted[revision]}, download it (`hf download --revision`) and give the folder"
             )
 
 

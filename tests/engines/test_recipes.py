@@ -221,7 +221,7 @@ def test_an_engine_that_rejects_the_file_gets_reasons_and_the_next_command() -> 
     found = recipe(speculators(), "sglang")
     assert (found.text, found.minimum, found.verdict) == ("", None, Verdict.REJECTS)
     assert found.notes[0] == "SGLang knows no speculators config: it finds no hidden_size at the top level"
-    assert found.notes[-1].startswith("eaglekit convert SRC DST --for sglang ")
+    assert found.notes[-1].startswith("`eaglekit convert SRC DST --for sglang` ")
 
 
 def test_older_versions_that_would_read_a_file_are_named_where_the_newest_does_not() -> None:
@@ -243,6 +243,27 @@ def test_a_degraded_reading_is_told_beside_its_command() -> None:
     assert found.verdict is Verdict.DEGRADED
     assert found.text
     assert found.notes[0].startswith("SGLang uses the target's embedding")
+
+
+def test_a_replaced_embedding_that_is_a_copy_changes_nothing_and_is_not_told() -> None:
+    found = recipe(made(EAGLE31.replacing(own_embedding=True)), "sglang", embedding_is_copy=True)
+    assert found.verdict is Verdict.READS
+    assert not any("embedding" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("engine", "spec", "words_of_it"),
+    [
+        pytest.param("vllm", EAGLE31, "0.22.0 or newer", id="a release"),
+        pytest.param(
+            "trtllm", EAGLE31, "sources of July 2026 or later (with NVIDIA/TensorRT-LLM#14988)", id="a thread"
+        ),
+        pytest.param("trtllm", LLAMA, "sources of May 2026 or later", id="the oldest sources that were read"),
+        pytest.param("tokenspeed", EAGLE31, "sources of August 2026 or later", id="the only sources that were read"),
+    ],
+)
+def test_the_minimum_is_told_so_that_a_reader_can_act_on_it(engine: str, spec: Any, words_of_it: str) -> None:
+    assert recipe(made(spec), engine).since == words_of_it
 
 
 def test_layers_that_an_argument_cannot_name_are_no_recipe() -> None:
@@ -281,7 +302,7 @@ def test_a_name_that_is_no_hub_id_is_refused() -> None:
 def test_a_recipe_as_json_is_flat_and_complete() -> None:
     document = recipe(made(EAGLE31), "vllm").as_json()
     assert json.loads(json.dumps(document)) == document
-    assert list(document) == ["engine", "title", "minimum", "verdict", "language", "text", "notes"]
+    assert list(document) == ["engine", "title", "minimum", "since", "verdict", "language", "text", "notes"]
     assert (document["minimum"], document["verdict"], document["language"]) == ("0.22.0", "reads", "bash")
 
 

@@ -54,6 +54,22 @@ def test_a_span_is_shown_as_people_write_it(since: str | None, until: str | None
     assert str(Span(at(since) if since else None, at(until) if until else None)) == shown
 
 
+@pytest.mark.parametrize(
+    ("since", "until", "shown"),
+    [
+        pytest.param(None, None, "any version", id="open"),
+        pytest.param("0.22", "0.29", "0.22-0.28", id="releases"),
+        pytest.param(None, "2026.07", "sources before July 2026", id="open below"),
+        pytest.param("2026.07", None, "sources of July 2026 or later", id="open above"),
+        pytest.param("2026.05", "2026.07", "sources from May 2026 to before July 2026", id="months"),
+    ],
+)
+def test_a_sentence_names_months_and_no_releases_that_do_not_exist(
+    since: str | None, until: str | None, shown: str
+) -> None:
+    assert Span(at(since) if since else None, at(until) if until else None).in_words() == shown
+
+
 def test_an_engine_without_a_version_means_the_newest() -> None:
     assert parse_request("vllm") == Request("vllm", None)
 

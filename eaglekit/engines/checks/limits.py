@@ -70,7 +70,7 @@ def _served(case: Case, has_mask: bool) -> Found:
         text = f"needs the mask token's id under one of {', '.join(token.values)}"
         yield case.effect(Verdict.REJECTS, PARALLEL, text, token)
     elif has_mask and not case.view.flattened:
-        text = 'drafts in parallel only when told: "parallel_drafting": true in --speculative-config'
+        text = 'drafts in parallel only when told: `"parallel_drafting": true` in `--speculative-config`'
         yield case.effect(Verdict.DEGRADED, PARALLEL, text, row)
 
 

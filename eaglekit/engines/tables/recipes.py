@@ -81,6 +81,7 @@ class Remark:
     engine: str
     when: When
     text: str
+    """One sentence; what is typed stands in backticks."""
     source: str
 
 
@@ -155,13 +156,13 @@ REMARKS: tuple[Remark, ...] = (
     Remark("vllm", When.PARALLEL, "parallel drafting runs on vLLM's V1 runner, to which it turns by itself",
            "vllm/config/vllm.py"),
     Remark("vllm", When.SHORT, "the target takes longer texts than the drafter has positions for, and vLLM stops at "
-           "the first position beyond: limit it with --max-model-len, or convert with --target",
+           "the first position beyond: limit it with `--max-model-len`, or convert with `--target`",
            "vllm-project/vllm#48894"),
     Remark("sglang", When.SHORT, "the target takes longer texts than the drafter has positions for, and SGLang does "
-           "not start: set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1, or convert with --target",
+           "not start: set `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1`, or convert with `--target`",
            "sglang/srt/configs/model_config.py"),
     # Wheels 0.5.8 to 0.5.23: the option of the drafter takes over what --quantization says of the target.
-    Remark("sglang", When.ALWAYS, "if --quantization is added for the target, add also "
-           "--speculative-draft-model-quantization unquant: the drafter takes over the target's otherwise",
+    Remark("sglang", When.ALWAYS, "if `--quantization` is added for the target, add also "
+           "`--speculative-draft-model-quantization unquant`: the drafter takes over the target's otherwise",
            "sgl-project/sglang#28196"),
 )  # fmt: skip
