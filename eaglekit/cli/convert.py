@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 from eaglekit.cli.options import all_engines_option, meaning_options, stacked
 from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say, shorten_engines
+from eaglekit.cli.wrapping import wrapped
 
 write_options = stacked(
     click.option("--no-manifest", is_flag=True, help="Do not hash files on the way; writes no SHA256SUMS."),
@@ -159,7 +161,8 @@ def carry_out(
     print_report(told_report, as_json=as_json, headline=plan.summary(), tables=shown, facts=SHOWN)
     if not as_json:
         files = len(applied.files)
-        say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)   check: eaglekit inspect {dst}")
+        say(f"\nwritten: {dst} ({files} files, {plan.size_bytes / 1e6:,.1f} MB)")
+        say(f"check:   eaglekit inspect {dst}")
         for fact in report.facts:
             if fact.name.startswith("serve with"):
-                say(f"{fact.name}: {fact.value}")
+                say(wrapped(f"{fact.name}: {fact.value}", sys.stderr))

@@ -11,6 +11,7 @@ import click
 
 from eaglekit.cli.options import meaning_options
 from eaglekit.cli.output import console, guarded, json_option, print_report
+from eaglekit.cli.wrapping import wrapped
 from eaglekit.report import Fact, Finding, Refusal, Report, Severity, Table
 from eaglekit.report.model import printable
 
@@ -81,6 +82,7 @@ def command(
         draft_tokens=draft_tokens,
         engines=engines or None,
         target_context=opened.max_position_embeddings if opened is not None else None,
+        embedding_is_copy=any(finding.code == "embedding-copy" for finding in findings),
     )
     report = _report(base, made, spec, named)
     failed = not any(recipe.text for recipe in made) or any(
@@ -129,10 +131,10 @@ def _print(report: Report, made: tuple[Recipe, ...], *, as_json: bool) -> None:
 
 
 def _section(recipe: Recipe) -> str:
-    known = f"{recipe.minimum} and later" if recipe.minimum is not None else "no command"
+    known = recipe.since or "no command"
     told = [f"{recipe.title}, {known}: {recipe.verdict.value}", *recipe.notes]
     # A note may hold the name of a tensor, and a name a line break: it must not end the comment.
-    comments = [f"# {printable(line).replace(chr(10), ' ')}" for line in told]
+    comments = [wrapped(printable(line).replace("\n", " "), sys.stdout, "# ", "#   ") for line in told]
     return "\n".join([*comments, *([recipe.text] if recipe.text else [])])
 
 

@@ -53,8 +53,31 @@ def test_the_output_for_every_engine_can_be_pasted_too(tmp_path: Path) -> None:
 
 def test_the_minimum_version_stands_over_the_command() -> None:
     out = eaglekit("recipe", DRAFTER, "--target", TARGET).out
-    assert "# vLLM, 0.22.0 and later: reads\n" in out
-    assert "# SGLang, 0.5.12 and later: degraded\n" in out
+    assert "# vLLM, 0.22.0 or newer: reads\n" in out
+    assert "# tokenspeed, sources of August 2026 or later: reads\n" in out
+
+
+def test_an_embedding_that_the_target_shows_to_be_a_copy_is_no_remark() -> None:
+    assert "embedding" not in eaglekit("recipe", DRAFTER, "--target", TARGET).out
+    assert "embedding" in eaglekit("recipe", DRAFTER, "--set", "target_name=org/target", "--engine", "sglang").out
+
+
+def test_what_is_said_fits_the_width_and_every_line_of_it_is_a_comment(tmp_path: Path) -> None:
+    done = eaglekit(
+        "recipe",
+        DRAFTER,
+        "--set",
+        "target_name=org/target",
+        "--target-family",
+        "llama",
+        "--engine",
+        "sglang",
+        environment={"COLUMNS": "80"},
+    )
+    said = [line for line in done.out.splitlines() if line.startswith("#")]
+    assert len(said) > 4
+    assert max(map(len, said)) <= 80
+    assert [words[0] for words in run_by_a_shell(done.out, tmp_path)] == ["python"]
 
 
 def test_the_id_it_will_be_published_under_takes_the_place_of_the_folder(tmp_path: Path) -> None:
