@@ -8,10 +8,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from eaglekit.drafter.spec import Feedback, FusionNorm
-from eaglekit.engines.model import Verdict
+from eaglekit.engines.model import Verdict, Version
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card import write_card
+from eaglekit.hub.card.storage import FORMATS as IN_WORDS
+from eaglekit.hub.card.storage import PLAIN, weights_in_words
 from eaglekit.report import Finding
+from eaglekit.target.formats.table import FORMATS
 from tests.hub.cards import COMMIT, TARGET, VLLM, card, matter, report, with_facts
 
 HOSTILE = [
@@ -147,6 +150,57 @@ def test_an_engine_that_cannot_read_the_file_is_named_with_the_reason() -> None:
     assert "- **ATOM**: it has no fc_norm." in card(recipes=(no,))
 
 
+def test_sources_of_a_month_are_not_called_a_release() -> None:
+    read = replace(VLLM, title="TensorRT-LLM", minimum=Version.parse("2026.07"), brought_by="NVIDIA/TensorRT-LLM#14988")
+    assert "### TensorRT-LLM, sources of July 2026 or later (with NVIDIA/TensorRT-LLM&#35;14988)\n" in card(
+        recipes=(read,)
+    )
+
+
+def test_below_its_heading_an_engine_is_it_and_options_are_code() -> None:
+    notes = ("tokenspeed has no revision", "if `--quantization` is added, say `--more unquant`")
+    text = card(recipes=(replace(VLLM, title="tokenspeed", notes=notes),))
+    assert "- It has no revision.\n- If `--quantization` is added, say `--more unquant`.\n" in text
+
+
+@pytest.mark.parametrize("name", [format.name for format in FORMATS])
+def test_every_format_of_weights_has_words(name: str) -> None:
+    assert name == PLAIN or name in IN_WORDS
+
+
+@pytest.mark.parametrize(
+    ("formats", "told"),
+    [
+        pytest.param(
+            "nvfp4-modelopt x 56, plain x 16",
+            "NVFP4 as ModelOpt stores it (56 tensors quantised, 16 plain)", id="mixed",
+        ),
+        pytest.param("plain x 16", "no weight quantised (16 tensors)", id="plain"),
+        pytest.param(
+            "fp8-inverse-scale x 1, mxfp8 x 2",
+            "FP8 as DeepSeek stores it (1 tensor quantised), MXFP8 (2 tensors quantised)", id="two formats",
+        ),
+        pytest.param("int3 <b>", "weights int3 &#60;b&#62;", id="another spelling"),
+        pytest.param("", "", id="nothing"),
+    ],
+)  # fmt: skip
+def test_how_weights_are_stored_is_told_in_words(formats: str, told: str) -> None:
+    assert weights_in_words(formats) == told
+
+
+def test_what_the_numbers_do_not_say_ends_with_limits() -> None:
+    limits = card().partition("## What the numbers do not say")[2]
+    assert "Beyond 512 tokens" in limits
+    assert "embedding" not in limits
+
+
+def test_a_warning_that_is_not_about_the_numbers_has_its_own_section() -> None:
+    text = card(report=report().with_findings([Finding("rope-differs", "the base is another", place="rope_theta")]))
+    section = text.partition("## What the report warns of")[2].partition("##")[0]
+    assert section.strip() == "- the base is another (rope-differs)."
+    assert "warns of" not in card()
+
+
 def test_a_command_with_a_fence_in_it_stays_in_its_block() -> None:
     odd = replace(VLLM, text="echo '\n```\n# free\n<!-- eaglekit: end -->\n'")
     text = card(recipes=(odd,))
@@ -157,7 +211,7 @@ def test_a_command_with_a_fence_in_it_stays_in_its_block() -> None:
 def test_the_commands_that_check_the_card_name_the_repository() -> None:
     text = card()
     assert "eaglekit pull acme/llama-eagle3.1 ./llama-eagle3.1" in text
-    assert "--prompts prompts.jsonl" in text
+    assert "--prompts YOUR_COPY.jsonl" in text
 
 
 def test_published_prompts_need_no_option() -> None:
@@ -167,7 +221,7 @@ def test_published_prompts_need_no_option() -> None:
 def test_a_report_of_a_capture_is_repeated_with_the_capture() -> None:
     said = report()
     result = {key: value for key, value in said.result.items() if key != "prompts"} | {"capture": {"sha256": "c" * 64}}
-    assert "--capture capture.safetensors" in card(report=replace(said, result=result))
+    assert "--capture YOUR_COPY.safetensors" in card(report=replace(said, result=result))
 
 
 def test_without_a_repository_there_is_nothing_to_pull() -> None:

@@ -10,7 +10,9 @@ import matplotlib.image
 import pytest
 
 from eaglekit.hub.card import figure
+from eaglekit.hub.card.figure import charts_of, drawing_of
 from eaglekit.report import Refusal
+from eaglekit.report.html.figure import matplotlib_settings
 from tests.hub.cards import report
 
 
@@ -32,6 +34,15 @@ def test_the_picture_names_no_program_and_no_date() -> None:
     assert picture is not None
     assert b"tEXt" not in picture.read()
     assert b"matplotlib" not in picture.read()
+
+
+def test_its_values_are_rounded_as_the_card_rounds() -> None:
+    charts = {chart.name: chart for chart in charts_of(report())}
+    with matplotlib_settings():
+        told = {name: {text.get_text() for text in drawing_of(chart).axes[0].texts} for name, chart in charts.items()}
+    assert told["state-by-depth"] == {"4.97"}
+    assert "0.6 %" in told["attention-by-depth"]
+    assert all(text.endswith(" %") for text in told["attention-by-depth"])
 
 
 def test_one_chart_makes_a_picture_too() -> None:

@@ -9,7 +9,7 @@ from eaglekit.hub.card.matter import CardMatter
 from eaglekit.hub.card.measured import acceptance, drift
 from eaglekit.hub.card.metadata import is_31
 from eaglekit.hub.card.serving import serving, verifying
-from eaglekit.hub.card.sources import limits, provenance
+from eaglekit.hub.card.sources import limits, provenance, warnings
 from eaglekit.hub.card.words import code, words
 
 SECTIONS: tuple[tuple[str, Callable[[CardMatter], Iterable[str]]], ...] = (
@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, Callable[[CardMatter], Iterable[str]]], ...] = (
     ("Serving", serving),
     ("Check it yourself", verifying),
     ("Where it comes from", provenance),
+    ("What the report warns of", warnings),
     ("What the numbers do not say", limits),
 )
 """Heading -> the paragraphs below it."""

@@ -6,12 +6,14 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eaglekit.hub.card.words import length, percentage
 from eaglekit.hub.model import FIGURE, LocalFile
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import Chart
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
 CHARTS = ("state-by-depth", "attention-by-depth")
 """What EAGLE 3.1 is about: neither should change much from draft to draft."""
@@ -42,7 +44,7 @@ def figure(report: Report) -> LocalFile | None:
         raise Refusal(_unavailable(error)) from None
     from eaglekit.report.html.figure import LEGEND, TITLE
 
-    pictures = [_drawn(_in_percent(chart)) for chart in charts]
+    pictures = [_drawn(chart) for chart in charts]
     tallest = max(picture.shape[0] for picture in pictures)
     even = []
     for chart, picture in zip(charts, pictures, strict=True):
@@ -63,10 +65,18 @@ def _without_echoes(chart: Chart) -> Chart:
     return replace(chart, series=tuple(kept))
 
 
+def drawing_of(chart: Chart) -> Figure:
+    """The chart as the card shows it, with values rounded as in its text; call it within `matplotlib_settings`."""
+    from eaglekit.report.html.figure import figure_of
+    from eaglekit.report.html.palette import LIGHT
+
+    if chart.y_label.startswith("share"):
+        return figure_of(_in_percent(chart), LIGHT, titled=True, written=percentage)
+    return figure_of(chart, LIGHT, titled=True, written=length)
+
+
 def _in_percent(chart: Chart) -> Chart:
-    """A chart of shares as the card writes them; any other as it is."""
-    if not chart.y_label.startswith("share"):
-        return chart
+    """A chart of shares as the card writes them."""
     series = tuple(
         replace(each, y=_hundredfold(each.y), low=_hundredfold(each.low), high=_hundredfold(each.high))
         for each in chart.series
@@ -83,11 +93,10 @@ def _drawn(chart: Chart) -> np.ndarray:
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from eaglekit.report.html.figure import figure_of, matplotlib_settings
-    from eaglekit.report.html.palette import LIGHT
+    from eaglekit.report.html.figure import matplotlib_settings
 
     with matplotlib_settings():
-        drawing = figure_of(chart, LIGHT, titled=True)
+        drawing = drawing_of(chart)
         drawing.set_dpi(72 * SCALE)
         FigureCanvasAgg(drawing)
         written = io.BytesIO()

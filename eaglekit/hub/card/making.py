@@ -120,4 +120,5 @@ def _recipes(checkpoint: Checkpoint, matter: CardMatter, target: BaseModel) -> t
         drafter=matter.repo or NOBODY,
         target=f"{target.repo}@{target.commit}",
         draft_tokens=matter.draft_tokens or 3,
+        embedding_is_copy=matter.embedding_is_copy,
     )

@@ -85,6 +85,11 @@ class CardMatter:
         return value
 
     @property
+    def embedding_is_copy(self) -> bool:
+        """Whether the report found the drafter's embedding to be the target's, byte for byte."""
+        return any(finding.code == "embedding-copy" for finding in self.report.findings)
+
+    @property
     def draft_tokens(self) -> int | None:
         """Drafts per round that acceptance was measured with."""
         value = self.result("settings", "draft_tokens")

@@ -9,6 +9,7 @@ from typing import Any
 from eaglekit.hub.card.figure import charts_of
 from eaglekit.hub.card.matter import CardMatter
 from eaglekit.hub.card.metadata import CATEGORIES
+from eaglekit.hub.card.storage import activations_in_words, weights_in_words
 from eaglekit.hub.card.words import between, figure_of, length, share, table, with_interval, words
 from eaglekit.hub.model import FIGURE
 from eaglekit.report.model import Measurement
@@ -94,12 +95,13 @@ def _target(matter: CardMatter) -> str:
     about = matter.result("arithmetic", "target")
     if not isinstance(about, Mapping):
         return ""
+    computed = about.get("dtype")
     said = [
-        f"weights {words(about['formats'])}" if about.get("formats") else "",
-        f"activations {words(about['activations'])}" if about.get("activations") else "",
-        f"computed in {words(about['dtype'])}" if about.get("dtype") else "",
+        weights_in_words(about.get("formats")),
+        activations_in_words(about.get("activations")),
+        f"computed in {words(computed)}" if computed else "",
     ]
-    told = ", ".join(part for part in said if part)
+    told = "; ".join(part for part in said if part)
     return f" The target: {told}." if told else ""
 
 

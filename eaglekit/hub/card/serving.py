@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.matter import CardMatter
-from eaglekit.hub.card.words import code, fenced, words
+from eaglekit.hub.card.words import code, fenced, prose, words
 from eaglekit.hub.model import SIGNATURE
 from eaglekit.hub.signature_reading import Way
 
@@ -17,7 +17,7 @@ def serving(matter: CardMatter) -> Iterator[str]:
         if recipe.text:
             yield f"### {words(recipe.title)}{_since(recipe)}"
             yield fenced(recipe.text, recipe.language)
-            yield "\n".join(f"- {_sentence(note)}" for note in recipe.notes)
+            yield "\n".join(f"- {_sentence(note, recipe.title)}" for note in recipe.notes)
     others = [recipe for recipe in matter.recipes if not recipe.text]
     if others:
         yield "### Not for this file"
@@ -25,15 +25,17 @@ def serving(matter: CardMatter) -> Iterator[str]:
 
 
 def _since(recipe: Recipe) -> str:
-    return f", {words(recipe.minimum)} or newer" if recipe.minimum is not None else ""
+    return f", {words(recipe.since)}" if recipe.since else ""
 
 
 def _reasons(recipe: Recipe) -> str:
-    return "; ".join(words(note) for note in recipe.notes) + "." if recipe.notes else f"it {recipe.verdict.value} it."
+    return "; ".join(prose(note) for note in recipe.notes) + "." if recipe.notes else f"it {recipe.verdict.value} it."
 
 
-def _sentence(note: str) -> str:
-    return words(f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}")
+def _sentence(note: str, title: str) -> str:
+    """A note below the engine's own heading, where "it" is the engine: its name keeps its case."""
+    begun = f"It{note[len(title) :]}" if note.startswith(f"{title} ") else f"{note[:1].upper()}{note[1:]}"
+    return prose(begun if begun.endswith(".") else f"{begun}.")
 
 
 def verifying(matter: CardMatter) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _material(matter: CardMatter) -> tuple[str, str]:
     """The option for the texts, and the digest of their file; empty when they are published."""
     if matter.has_prompts:
         return "", ""
-    for kind, option in (("prompts", "--prompts prompts.jsonl"), ("capture", "--capture capture.safetensors")):
+    for kind, option in (("prompts", "--prompts YOUR_COPY.jsonl"), ("capture", "--capture YOUR_COPY.safetensors")):
         digest = matter.result(kind, "sha256")
         if isinstance(digest, str):
             return option, digest

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eaglekit.hub.card.matter import CardMatter
 from eaglekit.hub.card.words import code, words
-from eaglekit.report.model import Severity
+from eaglekit.report.model import Finding, Severity
 
 SHOWN = 12
 """Most lines of one list; the files beside the card have the rest."""
@@ -97,11 +97,30 @@ def limits(matter: CardMatter) -> Iterator[str]:
     if isinstance(trained, int):
         lines.append(f"Beyond {trained:,} tokens of context the drafter has seen nothing.")
     told = (*matter.report.of(Severity.WARNING), *matter.report.of(Severity.NOTE))
-    lines += [f"{words(finding.message)} ({finding.code})." for finding in told[:SHOWN]]
-    if len(told) > SHOWN:
-        lines.append(f"{len(told) - SHOWN} more findings are in report.json.")
+    lines += _findings([finding for finding in told if finding.code in ABOUT_NUMBERS])
     if lines:
         yield "\n".join(f"- {line}" for line in lines)
+
+
+def warnings(matter: CardMatter) -> Iterator[str]:
+    """What the report warns of beside its numbers; its other notes stand in report.json alone."""
+    lines = _findings([each for each in matter.report.of(Severity.WARNING) if each.code not in ABOUT_NUMBERS])
+    if lines:
+        yield "\n".join(f"- {line}" for line in lines)
+
+
+ABOUT_NUMBERS = frozenset(
+    {
+        "texts-few", "response-not-greedy", "capture-target-differs", "state-growth", "layers-undecided",
+        "readings-not-captured", "baseline-other", "prompts-boundary-merged", "prompts-first-turn",
+    }
+)  # fmt: skip
+"""Codes of findings that limit what the numbers say."""
+
+
+def _findings(told: Sequence[Finding]) -> list[str]:
+    more = [f"{len(told) - SHOWN} more are in report.json."] if len(told) > SHOWN else []
+    return [*(f"{words(finding.message)} ({finding.code})." for finding in told[:SHOWN]), *more]
 
 
 def _mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -12,12 +12,19 @@ LONGEST = 400
 """Longest value that is shown, in characters; the report beside the card has the rest."""
 # A character reference is never structure (CommonMark 6.2), also inside tables, where a backslash is read twice.
 _MARKUP = re.compile(r"[\\`*\[\]|~$<>&@#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=:)/(?=/)|(?<=www)\.", re.IGNORECASE)
-_PLAIN = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9 ./:=,+_\[\]()-]*", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9\[-][A-Za-z0-9 ./:=,+_\[\]()-]*", re.ASCII)
 
 
 def words(value: Any) -> str:
     """A value as inline text: one line, shown as it is."""
-    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", _line(value))
+    return _inert(_line(value))
+
+
+def prose(value: Any) -> str:
+    """A sentence as inline text, with what stands in backticks as code."""
+    # Every second piece stands between two backticks; a last one without its partner is a character as any other.
+    pieces = re.split(r"`([^`]+)`", _line(value))
+    return "".join(code(piece) if index % 2 else _inert(piece) for index, piece in enumerate(pieces))
 
 
 def code(value: Any) -> str:
@@ -49,7 +56,12 @@ def length(value: float) -> str:
 
 def share(value: float) -> str:
     """A share as a percentage with one decimal."""
-    return f"{100 * value:.1f} %"
+    return percentage(100 * value)
+
+
+def percentage(value: float) -> str:
+    """A percentage with one decimal."""
+    return f"{value:.1f} %"
 
 
 def figure_of(measurement: Measurement) -> str:
@@ -76,6 +88,10 @@ def listed(values: Any) -> str:
     """Numbers or names with commas and an `and`."""
     names = [str(value) for value in values]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _inert(line: str) -> str:
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def _line(value: Any) -> str:

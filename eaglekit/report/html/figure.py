@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -57,8 +57,11 @@ def matplotlib_settings() -> Iterator[None]:
         yield
 
 
-def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
-    """The chart as a figure; call it, and save what it gives, within `matplotlib_settings`."""
+def figure_of(chart: Chart, palette: Palette, *, titled: bool, written: Callable[[float], str] = number) -> Figure:
+    """The chart as a figure; call it, and save what it gives, within `matplotlib_settings`.
+
+    `written` makes the text of a value.
+    """
     bars = chart.kind == "bar"
     looks = looks_of(chart.series, palette)
     rows = _categories(chart) if bars else []
@@ -66,24 +69,24 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool) -> Figure:
     top = TITLE * titled + LEGEND * legend_rows + HEADING
     height = len(rows) * (ROW * max(len(looks), 1) + GAP) + GAP if rows else PLOT_HEIGHT
     left = max(CHARACTER * max(map(len, map(label, rows)), default=0) + 14, 56)
-    right, bottom = max(58, CHARACTER * (_longest_value(chart) + 1) + 14), 46
+    right, bottom = max(58, CHARACTER * (_longest_value(chart, written) + 1) + 14), 46
     total = top + height + bottom
     figure = _figure(WIDTH, total, palette)
     axes = figure.add_axes((left / WIDTH, bottom / total, (WIDTH - left - right) / WIDTH, height / total))
     _frame(axes, palette, bars=bars)
     if bars:
-        _bars(axes, chart, looks, rows, palette)
+        _bars(axes, chart, looks, rows, palette, written)
     else:
-        _lines(axes, chart, looks, palette)
+        _lines(axes, chart, looks, palette, written)
     _words(figure, axes, chart, looks, palette, titled=titled, total=total)
     return figure
 
 
-def _longest_value(chart: Chart) -> int:
+def _longest_value(chart: Chart, written: Callable[[float], str]) -> int:
     """Characters of the longest value that is written at the right: beside a bar, or at the end of a line."""
     rows = [[y for _, y, _ in points(series) if drawable(y)] for series in chart.series]
     shown = [values if chart.kind == "bar" else values[-1:] for values in rows]
-    return max((len(number(value)) for values in shown for value in values), default=0)
+    return max((len(written(value)) for values in shown for value in values), default=0)
 
 
 def _categories(chart: Chart) -> list[str]:
@@ -107,7 +110,7 @@ def _frame(axes: Axes, palette: Palette, *, bars: bool) -> None:
     axes.set_axisbelow(True)
 
 
-def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette) -> None:
+def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette, written: Callable[[float], str]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator
 
     places = _places(chart)
@@ -134,7 +137,7 @@ def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette) ->
         axes.xaxis.set_major_locator(FixedLocator(list(places.values())))
         axes.xaxis.set_major_formatter(FixedFormatter([label(name, TICK_LENGTH) for name in places]))
     _line_limits(axes, chart, list(places.values()), palette)
-    _end_labels(axes, last)
+    _end_labels(axes, last, written)
 
 
 def _places(chart: Chart) -> dict[str, float]:
@@ -164,17 +167,24 @@ def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float], palette: Palette
         axes.set_ylim(lowest - room, highest + room)
 
 
-def _end_labels(axes: Axes, ends: Sequence[tuple[float, str]]) -> None:
+def _end_labels(axes: Axes, ends: Sequence[tuple[float, str]], written: Callable[[float], str]) -> None:
     """The last value of each line beside it, moved apart where they would touch."""
     low, high = axes.get_ylim()
     apart = 15 / PLOT_HEIGHT
     at = -1.0
     for value, colour in sorted(ends):
         at = max((value - low) / (high - low), at + apart)
-        axes.text(1.015, at, number(value), transform=axes.transAxes, color=colour, va="center", fontsize=13)
+        axes.text(1.015, at, written(value), transform=axes.transAxes, color=colour, va="center", fontsize=13)
 
 
-def _bars(axes: Axes, chart: Chart, looks: Sequence[Look], rows: Sequence[str], palette: Palette) -> None:
+def _bars(
+    axes: Axes,
+    chart: Chart,
+    looks: Sequence[Look],
+    rows: Sequence[str],
+    palette: Palette,
+    written: Callable[[float], str],
+) -> None:
     step = ROW * len(looks) + GAP
     farthest = 0.0
     for index, (series, look) in enumerate(zip(chart.series, looks, strict=True)):
@@ -188,7 +198,7 @@ def _bars(axes: Axes, chart: Chart, looks: Sequence[Look], rows: Sequence[str], 
                 axes.hlines(middle, *spread, color=palette.ink, linewidth=1.3)
                 end = max(y, spread[1])
             axes.annotate(
-                number(y), (end, middle), xytext=(5, 0), textcoords="offset points", va="center",
+                written(y), (end, middle), xytext=(5, 0), textcoords="offset points", va="center",
                 color=palette.ink, fontsize=12, annotation_clip=False,
             )  # fmt: skip
             farthest = max(farthest, end)
