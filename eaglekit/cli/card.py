@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +59,13 @@ def command(
     """
     from eaglekit.hub.card import CardWishes, card_matter, figure, write_card
 
-    folder, evidence = _opened(path, report_file, quiet=as_json)
-    base = _text(output) if output is not None and os.path.lexists(output) else folder.card_text
-    picture = None if no_figure else figure(evidence.report)
-    wishes = CardWishes(**words, has_figure=picture is not None)
+    wishes = CardWishes(**words)
     _refuse_repo(wishes)
+    stated = _text(output) if output is not None and os.path.lexists(output) else None
+    folder, evidence = _opened(path, report_file, wishes, stated, quiet=as_json)
+    base = folder.card_text if stated is None else stated
+    picture = None if no_figure else figure(evidence.report)
+    wishes = replace(wishes, has_figure=picture is not None)
     card = write_card(card_matter(folder, evidence, wishes, base), base)
     written = _write(output, card, picture, base) if output is not None else []
     _tell(path, card, written, picture, as_json=as_json)
@@ -70,19 +73,27 @@ def command(
         say("--repo was not given: the commands in the card say ORG/NAME")
 
 
-def _opened(path: str, report_file: Path | None, *, quiet: bool) -> tuple[Folder, Evidence]:
-    """The folder and the report that belongs to it. Raises `Refusal` with everything that speaks against them."""
+def _opened(
+    path: str, report_file: Path | None, wishes: CardWishes, base: str | None, *, quiet: bool
+) -> tuple[Folder, Evidence]:
+    """The folder and the report that belongs to it. Raises `Refusal` with everything that speaks against them, and
+    against what the publisher says; `base` is the card that stands where the new one is written.
+    """
+    from eaglekit.hub.card import word_findings
     from eaglekit.hub.evidence import evidence
     from eaglekit.hub.folder import inspect_folder
+    from eaglekit.hub.model import REPORT
 
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder, findings = inspect_folder(place, path, bar=work_bar(quiet=quiet))
     if folder is None:
-        raise Refusal(*findings)
+        raise Refusal(*findings, *word_findings(wishes, base, [], None))
     data = report_file.read_bytes() if report_file is not None else folder.report_data
-    found, against = evidence(data, folder, str(report_file) if report_file is not None else "report.json")
+    found, against = evidence(data, folder, str(report_file or Path(path) / REPORT))
     if found is None:
-        raise Refusal(*against)
+        names = [file.name for file in folder.files]
+        card = folder.card_text if base is None else base
+        raise Refusal(*against, *word_findings(wishes, card, names, data))
     if findings and not quiet:
         say(f"{len(findings)} findings about the folder; what stands against publishing it: eaglekit push --dry-run")
     return folder, found

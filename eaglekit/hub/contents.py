@@ -8,6 +8,7 @@ from typing import Any
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.checkpoint.copying import Written
 from eaglekit.checkpoint.json_document import read_object
+from eaglekit.dialects.given import SETTINGS
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.tables import DIALECTS
 from eaglekit.hub.allowed import CONFIG, INDEX, MADE
@@ -25,14 +26,14 @@ AGAIN = "convert again: eaglekit convert SRC DST"
 CONVERT_WITH = "convert again, with --set KEY=VALUE for what should be different, and validate the result"
 
 
-def read_manifest(files: Mapping[str, LocalFile], findings: list[Finding]) -> dict[str, Written]:
-    """The manifest of the folder; empty, with a finding, when there is none that can be read."""
+def read_manifest(files: Mapping[str, LocalFile], findings: list[Finding], label: str = "") -> dict[str, Written]:
+    """The manifest of the folder; empty, with a finding that calls it `label`, when there is none to be read."""
     if MANIFEST not in files:
         findings.append(
             Finding(
                 "manifest-missing",
-                f"the folder has no {MANIFEST}",
-                place=MANIFEST,
+                f"{label or 'the folder'} has no {MANIFEST}",
+                place=_within(label, MANIFEST),
                 expected="the manifest of the conversion",
                 hint="publish a folder that eaglekit convert wrote, without --no-manifest",
             )
@@ -44,6 +45,10 @@ def read_manifest(files: Mapping[str, LocalFile], findings: list[Finding]) -> di
         why = "it is no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         findings.append(Finding("manifest-invalid", f"{MANIFEST} cannot be read: {why}", place=MANIFEST, hint=AGAIN))
         return {}
+
+
+def _within(label: str, name: str) -> str:
+    return f"{label.rstrip('/')}/{name}" if label else name
 
 
 def _parsed(file: LocalFile) -> dict[str, Written]:
@@ -109,14 +114,14 @@ def _differs(file: LocalFile, listed: Written) -> Finding:
     )
 
 
-def read_provenance(files: Mapping[str, LocalFile], findings: list[Finding]) -> dict[str, Any]:
-    """provenance.json; empty, with findings, when it is missing or breaks its schema."""
+def read_provenance(files: Mapping[str, LocalFile], findings: list[Finding], label: str = "") -> dict[str, Any]:
+    """provenance.json of the folder; empty, with findings, when it is missing or breaks its schema."""
     if PROVENANCE not in files:
         findings.append(
             Finding(
                 "provenance-missing",
-                f"the folder has no {PROVENANCE}",
-                place=PROVENANCE,
+                f"{label or 'the folder'} has no {PROVENANCE}",
+                place=_within(label, PROVENANCE),
                 expected="a folder that eaglekit convert wrote",
                 hint=AGAIN,
             )
@@ -154,7 +159,7 @@ def config_findings(checkpoint: Checkpoint, provenance: Mapping[str, Any], names
                 f"{CONFIG} breaks the schema of layout {provenance['to']}: {text}",
                 place=CONFIG,
                 expected=f"a config that schemas/config.{provenance['to']}.json allows",
-                hint=CONVERT_WITH,
+                hint=_mended(text),
             )
     yield from _auto_map(checkpoint.config, names)
     try:
@@ -162,6 +167,16 @@ def config_findings(checkpoint: Checkpoint, provenance: Mapping[str, Any], names
     except Refusal as refusal:
         found = refusal.findings
     yield from (finding for finding in found if finding.severity is Severity.ERROR)
+
+
+def _mended(text: str) -> str:
+    """What helps against a break of the schema: an option where there is one for the key it names."""
+    named = next((name for name in SETTINGS if text.startswith(f"{name}:") or f"'{name}'" in text), None)
+    if named is not None:
+        return f"convert again, with --set {named}=VALUE, and validate the result"
+    return (
+        f"leave {CONFIG} as eaglekit convert wrote it: take the change back, or convert again and validate the result"
+    )
 
 
 def _auto_map(config: Mapping[str, Any], names: Collection[str]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
@@ -183,5 +184,7 @@ def _missing(place: str) -> Finding:
         f"there is no validation report {place}",
         place=place,
         expected="the report of a passing validation of this folder",
-        hint=f"{VALIDATE}; then push with --report report.json",
+        hint="./report.json lies here: is it that? --report report.json"
+        if Path(REPORT).is_file()
+        else f"{VALIDATE}; then add --report report.json",
     )

@@ -89,9 +89,9 @@ def inspect_folder(path: Path, label: str | None = None, *, bar: Bar = silent) -
     findings += judge(names, weights)
     wanted = {name: file for name, file in regular.items() if is_allowed(name, weights)}
     files = {file.name: file for file in _hashed(wanted, findings, bar)}
-    manifest = read_manifest(files, findings)
+    manifest = read_manifest(files, findings, label)
     findings += manifest_findings(manifest, files, names, weights)
-    provenance = read_provenance(files, findings)
+    provenance = read_provenance(files, findings, label)
     if checkpoint is not None:
         findings += config_findings(checkpoint, provenance, names)
     findings += scan_texts(files.values())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eaglekit.hub.aftermath import Published
 from eaglekit.hub.assembling import Asked, Assembled, assemble
-from eaglekit.hub.card import base_model_of
+from eaglekit.hub.card import base_model_of, word_findings
 from eaglekit.hub.checking import check
 from eaglekit.hub.client import HubClient
 from eaglekit.hub.collecting import collect, holds
@@ -59,7 +59,7 @@ def prepare(
     data = collected(findings, lambda: _report_data(report, folder))
     proof = None
     if folder is not None and (data is not None or report is None):
-        proof, found = evidence(data, folder, REPORT if report is None else str(report))
+        proof, found = evidence(data, folder, str(path / REPORT if report is None else report))
         findings += found
     client = collected(findings, connect)
     state = collected(findings, lambda: look(client, wishes)) if client is not None else None
@@ -73,6 +73,8 @@ def prepare(
         findings += comparison.findings
         asked = replace(asked, card=replace(asked.card, compared=comparison.same))
         assembled = collected(findings, lambda: assemble(folder, proof, asked, text, signature or None))
+    else:
+        findings += _words(folder, asked, card, data)
     if client is None or state is None or card is None or assembled is None:
         refuse_if(findings)
         raise AssertionError("what could not be made is a finding")
@@ -118,6 +120,13 @@ def _card(folder: Folder | None, client: HubClient | None, state: RemoteState | 
     if client is not None and state is not None and CARD in state.entries:
         return _Card(remote_text(client, state, CARD), remote=True)
     return _Card(None)
+
+
+def _words(folder: Folder | None, asked: Asked, card: _Card | None, data: bytes | None) -> list[Finding]:
+    """What is wrong with licence and target as they are stated, where it did not come to a card."""
+    text = card.text if card is not None else folder.card_text if folder is not None else None
+    names = [file.name for file in folder.files] if folder is not None else []
+    return word_findings(asked.card, text, names, data, asks_licence=asked.ask_licence is not None)
 
 
 def _signature(client: HubClient | None, state: RemoteState | None) -> bytes:

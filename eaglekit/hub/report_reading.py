@@ -53,6 +53,17 @@ def _document(data: bytes, place: str) -> dict[str, Any]:
         document = read_object(data, place, limit_bytes=REPORT_LIMIT)
     except Refusal as refusal:
         raise invalid(place, *(finding.message for finding in refusal.findings)) from None
+    if "schema" not in document:
+        raise Refusal(
+            Finding(
+                "report-invalid",
+                f"{place} is no report of eaglekit validate",
+                place=place,
+                got="JSON without the key `schema`",
+                expected="the file that eaglekit validate -o wrote",
+                hint=VALIDATE,
+            )
+        )
     wrong = problems(document, "report")
     if not wrong:
         unknown = {finding["code"] for finding in document["findings"]} - CODES.keys()

@@ -95,3 +95,18 @@ def test_a_licence_file_that_is_not_there_is_told(folder: Path) -> None:
     words = ("--license", "other", "--license-name", "mine-1.0", "--license-link", "LICENSE")
     done = card(folder, *WORDS[2:], *words, "--json")
     assert (done.code, done.codes) == (1, ["licence-incomplete"])
+
+
+def test_a_missing_report_is_told_along_with_what_the_publisher_has_not_said(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_bytes(REPORT.read_bytes())
+    words = ("card", folder, "--base-model", "acme/target@main", "--json")
+    missing, *rest = eaglekit(*words, cwd=tmp_path).document["findings"]
+    assert (missing["code"], missing["place"]) == ("report-missing", f"{folder}/report.json")
+    assert missing["hint"].endswith("--report report.json")
+    assert {finding["code"] for finding in rest} == {"licence-missing", "base-model-invalid"}
+
+
+def test_json_that_is_no_report_is_one_error(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"plan": 1}')
+    (finding,) = eaglekit("card", folder, "--report", tmp_path / "other.json", *WORDS, "--json").document["findings"]
+    assert finding["message"].endswith("other.json is no report of eaglekit validate")

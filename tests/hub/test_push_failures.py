@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eaglekit.hub.loopback.faults import another_digest
-from tests.cli.running import Finished
+from tests.cli.running import Finished, eaglekit
 from tests.hub import Fault
 from tests.hub.pushes import COMMITS, REPO, UPLOADS, Pushes
 
@@ -319,3 +319,11 @@ def test_what_the_hub_remarks_on_a_card_is_passed_on(pushes: Pushes) -> None:
     assert done.code == 0, done.out
     remarks = [finding["got"] for finding in done.document["findings"] if finding["code"] == "push-card-remark"]
     assert remarks == ["a remark on tags", "another"]
+
+
+def test_what_is_wrong_here_is_told_though_the_hub_refuses_the_token(pushes: Pushes) -> None:
+    (pushes.folder / "report.json").unlink()
+    (pushes.folder / "SHA256SUMS").unlink()
+    words = ("push", pushes.folder, REPO, "--json", "--yes")
+    done = eaglekit(*words, environment={**pushes.environment, "HF_TOKEN": "hf_unknown"})
+    assert set(done.codes) == {"manifest-missing", "report-missing", "licence-missing", "hub-token-rejected"}

@@ -9,6 +9,7 @@ from eaglekit.hub.card.licences import Licence, licence_of
 from eaglekit.hub.card.making import CardWishes, card_matter, records_comparison, stated_in
 from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import BEGIN, END
+from eaglekit.hub.card.stated import word_findings
 from eaglekit.hub.card.writing import write_card
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "licence_of",
     "records_comparison",
     "stated_in",
+    "word_findings",
     "write_card",
 ]

@@ -135,7 +135,7 @@ def _incomplete(what: str, option: str, got: str | None, expected: str) -> Findi
         place=f"--{option}",
         got="nothing" if got is None else repr(got),
         expected=expected,
-        hint=f"add --{option}",
+        hint=f"add --{option} {'NAME' if what == 'name' else 'URL'}",
     )
 
 
