@@ -7,6 +7,7 @@ tokenizers, and in prompts that people wrote, only secrets are looked for, and o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -75,12 +76,27 @@ def _scan(file: LocalFile) -> list[Finding]:
     return _shown(file.name, _in_json(text) if file.name.endswith(".json") else _in_lines(text))
 
 
+# Soft hyphens, joiners, marks of byte order: they come along with what is copied from a page, and show nothing.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+_ESCAPE = re.compile(r"\\+(?:u00|x)([2-7][0-9A-Fa-f])")
+
+
+def _readable(text: str) -> str:
+    """The text as its reader has it: escapes of ASCII written out, what cannot be seen taken away; same lines."""
+    if "\\u00" in text or "\\x" in text:
+        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
 def _in_lines(text: str, *, sure: bool = False) -> Iterator[Hit]:
+    text = _readable(text)
     spans = [(start, end, kind) for kind, start, end in secrets_in(text, sure=sure)]
     if not sure:
         spans += [(start, end, "") for start, end in places_in(text)]
+    line, counted = 1, 0
     for start, end, kind in sorted(spans):
-        yield f"line {text.count(chr(10), 0, start) + 1}", "", kind, text[start:end]
+        line, counted = line + text.count("\n", counted, start), start
+        yield f"line {line}", "", kind, text[start:end]
 
 
 def _in_json(text: str) -> Iterator[Hit]:
@@ -110,11 +126,11 @@ def _in_value(document: Any) -> Iterator[Hit]:
 
 def _in_string(key: str, value: str) -> Iterator[tuple[str, str]]:
     """Kind and text of everything in one string. Its key tells what the value alone would not: `api_key`."""
-    named = f"{key}={value}"
-    spans = [(start, end, kind) for kind, start, end in secrets_in(named) if start > len(key)]
-    paths = places_in(value) if spans else paths_in(key, value)
-    spans += [(start + len(key) + 1, end + len(key) + 1, "") for start, end in paths]
-    yield from ((kind, named[start:end]) for start, end, kind in sorted(spans))
+    named = f"{key}={_readable(value)}"
+    secrets = [(start, end, kind) for kind, start, end in secrets_in(named) if start > len(key)]
+    yield from ((kind, named[start:end]) for start, end, kind in sorted(secrets))
+    paths = places_in(value) if secrets else paths_in(key, value)
+    yield from (("", value[start:end]) for start, end in sorted(paths))
 
 
 def _in_header(file: LocalFile) -> Iterator[Hit]:

@@ -11,6 +11,8 @@ import pytest
 from eaglekit.checkpoint.hub_errors import clean
 from tests.hub import Client, Fault, Hub
 
+pytestmark = pytest.mark.hub_client
+
 REPO = "org/drafter"
 TOKEN = "aVerySecretToken0123456789"  # noqa: S105 - opens nothing but the server of this test
 CONFIG = b'{"model_type": "llama"}'
@@ -434,8 +436,6 @@ def test_offline_mode_is_named_and_the_cached_snapshot_offered(hub: Hub, client:
     commit = hub.publish(REPO, DRAFTER)
     client.run(f"""
 from huggingface_hub import snapshot_download
-
-pytestmark = pytest.mark.hub_client
 snapshot_download("{REPO}")
 """)
     client.more["HF_HUB_OFFLINE"] = "1"

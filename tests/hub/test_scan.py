@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,34 @@ def test_a_finding_that_quotes_a_file_is_rid_of_secrets() -> None:
     finding = without_secrets(Finding("manifest-missing", f"it says {secret} there", place=secret, got=secret))
     assert secret[5:] not in repr(finding)
     assert finding.message == "it says hf_A... (37 characters) there"
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "README.md", "LICENSE"])
+def test_escapes_hide_no_secret(name: str) -> None:
+    secret = SECRETS["Hugging Face"]
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in secret)
+    assert codes(scanned(name, f'{{"chat_template": "{escaped}"}}')) == ["secret-found"]
+
+
+def test_escapes_of_escapes_hide_no_secret() -> None:
+    inner = json.dumps({"note": "".join(f"\\u{ord(letter):04x}" for letter in SECRETS["GitHub"])})
+    assert codes(scanned("tokenizer_config.json", json.dumps({"outer": inner}))) == ["secret-found"]
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\ufeff"], ids=["zero width", "soft hyphen", "byte order mark"])
+def test_what_cannot_be_seen_hides_no_secret(unseen: str) -> None:
+    secret = SECRETS["Hugging Face"]
+    assert codes(scanned("LICENSE", f"{secret[:9]}{unseen}{secret[9:]}")) == ["secret-found"]
+
+
+@pytest.mark.parametrize("line", ["/home/ann/x\n", SECRETS["Hugging Face"] + "\n"], ids=["paths", "secrets"])
+def test_a_file_of_nothing_but_hits_takes_seconds_and_not_hours(line: str) -> None:
+    start = time.process_time()
+    found = scan_texts([LocalFile.made("LICENSE", line.encode() * (3_000_000 // len(line)))])
+    assert len(found) <= 20
+    assert time.process_time() - start < 20
+
+
+def test_a_line_is_counted_from_the_top() -> None:
+    found = scan_texts([LocalFile.made("LICENSE", f"x\n/home/ann/x\n\n{SECRETS['GitHub']}\n/home/ann/y\n".encode())])
+    assert [finding.place for finding in found] == ["LICENSE: line 2", "LICENSE: line 4", "LICENSE: line 5"]
