@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eaglekit.hub.model import LocalFile
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+MOST_BYTES = 16 << 20
+"""Largest card that is read before it is merged."""
 
 word_options = stacked(
     click.option("--license", "licence", metavar="ID", help="Licence, by the Hub's id: apache-2.0, llama3.1, other."),
@@ -67,7 +69,7 @@ def command(
     picture = None if no_figure else figure(evidence.report)
     wishes = replace(wishes, has_figure=picture is not None)
     card = write_card(card_matter(folder, evidence, wishes, base), base)
-    written = _write(output, card, picture, base) if output is not None else []
+    written = _write(output, card, picture, stated) if output is not None else []
     _tell(path, card, written, picture, as_json=as_json)
     if wishes.repo is None and not as_json:
         say("--repo was not given: the commands in the card say ORG/NAME")
@@ -108,9 +110,27 @@ def _refuse_repo(wishes: CardWishes) -> None:
 
 
 def _text(file: Path) -> str:
-    """An existing card with its line ends as they are."""
+    """An existing card with its line ends as they are. Raises `Refusal` for what is no plain file or no text."""
+    from eaglekit.checkpoint.disk_errors import writing_to
+
+    with writing_to(str(file)):
+        if not stat.S_ISREG(file.lstat().st_mode):
+            raise FileExistsError(errno.EEXIST, "it is no regular file")
+        with file.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise Refusal(
+            Finding(
+                "card-markers",
+                f"{file.name} is kept as it is: it is too large for a card",
+                place=str(file),
+                got=f"more than {MOST_BYTES:,} bytes",
+                expected="a card, which has some thousand",
+                hint="write the card to another name",
+            )
+        )
     try:
-        return file.read_bytes().decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise Refusal(
             Finding(
@@ -124,23 +144,43 @@ def _text(file: Path) -> str:
         ) from None
 
 
-def _write(output: Path, card: str, picture: LocalFile | None, base: str | None) -> list[str]:
-    """Card and figure as files, each whole or not at all; the figure first, so that no card shows a missing one."""
+def _write(output: Path, card: str, picture: LocalFile | None, before: str | None) -> list[str]:
+    """Card and figure as files, each whole or not at all; the figure first, so that no card shows a missing one.
+
+    `before` is the card that stood there: only where eaglekit's own lines of it show the figure, that may be replaced.
+    """
     from eaglekit.checkpoint.disk_errors import writing_to
     from eaglekit.hub.model import FIGURE
 
     written = []
     if picture is not None:
         drawing = output.with_name(FIGURE)
-        shown = base is not None and f"]({FIGURE})" in base
+        ours = _shows(before, FIGURE)
         with writing_to(str(drawing)):
-            if os.path.lexists(drawing) and not shown and drawing.read_bytes() != picture.read():
+            if os.path.lexists(drawing) and not ours and not _same(drawing, picture.read()):
                 raise FileExistsError(errno.EEXIST, "another picture has this name")
             _replace(drawing, picture.read())
         written.append(str(drawing))
     with writing_to(str(output)):
         _replace(output, card.encode())
     return [*written, str(output)]
+
+
+def _shows(card: str | None, picture: str) -> bool:
+    """Whether what eaglekit wrote into a card shows the picture; one that holds nothing of ours does not."""
+    from eaglekit.hub.card.merging import written_in
+
+    try:
+        lines = written_in(card or "").lines
+    except Refusal:
+        return False
+    return any(f"]({picture})" in line for line in lines)
+
+
+def _same(file: Path, data: bytes) -> bool:
+    """Whether a plain file holds exactly `data`."""
+    status = file.lstat()
+    return stat.S_ISREG(status.st_mode) and status.st_size == len(data) and file.read_bytes() == data
 
 
 def _replace(file: Path, data: bytes) -> None:
@@ -150,7 +190,7 @@ def _replace(file: Path, data: bytes) -> None:
         status = file.lstat()
         if not stat.S_ISREG(status.st_mode):
             raise FileExistsError(errno.EEXIST, "it is no regular file")
-        if file.read_bytes() == data:
+        if _same(file, data):
             return
         mode = stat.S_IMODE(status.st_mode)
     staged = file.with_name(f".{file.name}.{os.getpid()}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,19 @@ def test_json_that_is_no_report_is_one_error(folder: Path, tmp_path: Path) -> No
     (tmp_path / "other.json").write_text('{"plan": 1}')
     (finding,) = eaglekit("card", folder, "--report", tmp_path / "other.json", *WORDS, "--json").document["findings"]
     assert finding["message"].endswith("other.json is no report of eaglekit validate")
+
+
+def test_a_card_is_not_written_to_what_is_no_plain_file(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "README.md")
+    for place in (tmp_path / "README.md", Path("/dev/full")):
+        done = card(folder, *WORDS, "--no-figure", "-o", place, "--json")
+        assert (done.code, done.codes) == (1, ["destination-exists"])
+
+
+def test_a_picture_beside_a_new_card_is_somebody_elses_whatever_the_folder_shows(folder: Path, tmp_path: Path) -> None:
+    with_card = Path(shutil.copytree(folder, tmp_path / "drafter"))
+    assert card(folder, *WORDS, "-o", with_card / "README.md").code == 0
+    (tmp_path / "drift.png").write_bytes(b"mine")
+    done = card(with_card, *WORDS, "-o", tmp_path / "README.md", "--json")
+    assert (done.code, done.codes) == (1, ["destination-exists"])
+    assert (tmp_path / "drift.png").read_bytes() == b"mine"
