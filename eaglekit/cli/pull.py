@@ -108,7 +108,9 @@ def _take(offer: Offer, dst: Path, *, quiet: bool) -> None:
 
 def _next(dst: Path) -> tuple[str, ...]:
     """What a receiver does then."""
-    return (f"eaglekit verify {dst}", f"eaglekit recipe {dst} --target TARGET")
+    from eaglekit.hub.following import verify_folder
+
+    return (verify_folder(dst), f"eaglekit recipe {dst} --target TARGET")
 
 
 def _report(offer: Offer, subject: str, dst: Path | None) -> Report:

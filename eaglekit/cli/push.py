@@ -22,8 +22,9 @@ from eaglekit.cli.push_options import (
     run_options,
     wishes_of,
 )
+from eaglekit.cli.push_words import afterwards, ending
 from eaglekit.cli.report_files import refuse_taken, write_new
-from eaglekit.report import Fact, Finding, Report
+from eaglekit.report import Fact, Finding, Refusal, Report
 
 if TYPE_CHECKING:
     from eaglekit.hub.assembling import Asked
@@ -76,19 +77,34 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
                 say("nothing was published")
                 raise SystemExit(1)
             report = _publish(prepared, rehearsal, quiet=as_json)
+    sound = report.ok
     if output is not None:
-        from eaglekit.report.json_text import dumps
-
-        write_new(output, dumps(report.as_json()))
-    if as_json:
-        print_report(report, as_json=True)
-    elif not asking:
-        _show(report, prepared, card=wishes["show_card"])
-        say("\nnothing was sent: a dry run")
-    else:
-        _tell(report, told=prepared.report.findings)
+        report = _written(report, output)
+    try:
+        if as_json:
+            print_report(report, as_json=True)
+        elif not asking:
+            _show(report, prepared, card=wishes["show_card"])
+            say("\nnothing was sent: a dry run")
+        else:
+            _tell(report, told=prepared.report.findings, sound=sound, sign=wishes["sign"])
+    except OSError:
+        if report.result["outcome"] == "published":
+            say(f"commit {report.result['commit']} IS published; what follows is about telling it")
+        raise
     if not report.ok:
         raise SystemExit(1)
+
+
+def _written(report: Report, output: Path) -> Report:
+    """The report, which is now in a file too, or says why not: what was published stays told."""
+    from eaglekit.report.json_text import dumps
+
+    try:
+        write_new(output, dumps(report.as_json()))
+    except Refusal as refusal:
+        return replace(report, findings=(*report.findings, *refusal.findings))
+    return report
 
 
 @contextmanager
@@ -197,7 +213,7 @@ def _interrupted(prepared: Prepared) -> list[str]:
     return [*lines, "nothing was published; run the same command again, it sends only what is missing"]
 
 
-PLAN = ("repository", "hub", "account", "visibility", "branch", "tag", "collection", "base model", "licence",
+PLAN = ("repository", "hub", "account", "visibility", "branch", "tag", "collection", "base model", "licence", "prompts",
         "signature", "to send")  # fmt: skip
 DONE = ("commit", "url", "pull request", "tag", "collection", "visibility", "signature", "manifest", "rehearsal",
         "card")  # fmt: skip
@@ -212,15 +228,10 @@ def _show(report: Report, prepared: Prepared, *, card: bool) -> None:
         click.echo(f"\n{prepared.planned.card}")
 
 
-def _tell(report: Report, *, told: Sequence[Finding]) -> None:
-    """What has come of it; what was told with the plan is not told again."""
-    words = {
-        "published": "published, and every file compared with its digest",
-        "nothing to do": "everything was there already; nothing was sent, every file compared with its digest",
-        "rehearsed": "rehearsed: nothing was published; every file compared with its digest",
-    }
-    headline = words[report.result["outcome"]] if report.ok else "something is wrong with the commit"
+def _tell(report: Report, *, told: Sequence[Finding], sound: bool, sign: str | None) -> None:
+    """What has come of it; what was told with the plan is not told again. `sound` tells that the commit is right."""
+    headline = ending(report.result, sound=sound)
     new = tuple(finding for finding in report.findings if finding not in told)
     print_report(replace(report, findings=new), as_json=False, headline=headline, facts=DONE, tables=())
-    for line in report.result["next"]:
-        say(f"next: {line}")
+    for line in afterwards(report.result, sign):
+        say(line)

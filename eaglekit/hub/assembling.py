@@ -16,7 +16,7 @@ from eaglekit.hub.model import CARD, PROMPTS, REPORT, SIGNATURE, LocalFile
 from eaglekit.hub.scan import scan_texts
 from eaglekit.hub.signature_reading import Way, is_about, way_of
 from eaglekit.hub.signing import Signer, signed
-from eaglekit.report import Finding, Refusal
+from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import refuse_if
 
 AskLicence = Callable[[], str]
@@ -44,6 +44,7 @@ class Assembled:
     manifest: LocalFile
     base_model: BaseModel
     licence: Licence
+    report: Report
     signs_later: Signer | None = None
     """Who signs once it is certain that everything is published; until then, model.sig among `files` is a place."""
 
@@ -82,7 +83,7 @@ def assemble(
     files += _signatures(files, asked, signature)
     placed = tuple(sorted(files, key=lambda file: file.name))
     later = asked.sign if any(file.sha256 == UNSIGNED for file in files) else None
-    return Assembled(placed, manifest, matter.base_model, matter.licence, later)
+    return Assembled(placed, manifest, matter.base_model, matter.licence, proof.report, later)
 
 
 UNSIGNED = ""

@@ -8,6 +8,8 @@ from fnmatch import fnmatch
 from eaglekit.hub.model import CARD, Change, LocalFile, Outline, RemoteEntry, RemoteState, Row, Wishes
 from eaglekit.report import Finding
 
+SHORT = 12
+"""Digits of a digest that people compare."""
 LOADED = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.gguf")
 """Names that engines load weights from, by pattern."""
 
@@ -45,18 +47,37 @@ def _replaced(planned: Outline, *, merged_card: bool) -> list[Finding]:
     if planned.wishes.overwrite:
         return []
     changed = [row for row in planned.rows if row.change is Change.CHANGED]
-    return [
-        Finding(
-            "push-would-overwrite",
-            f"{row.name} on the Hub has other content",
-            place=f"{planned.wishes.repo}: {row.name}",
-            got=f"{row.remote.sha256 or row.remote.git_name} ({row.remote.size_bytes} bytes)",
-            expected=f"{row.local.sha256} ({row.local.size_bytes} bytes), or no such file",
-            hint="say --overwrite to replace it, or push to another branch with --revision",
-        )
+    pairs = [
+        (row.local, row.remote)
         for row in changed
         if row.local is not None and row.remote is not None and not (merged_card and row.name == CARD)
     ]
+    if not pairs:
+        return []
+    names = ", ".join(here.name for here, _ in pairs)
+    return [
+        Finding(
+            "push-would-overwrite",
+            f"{len(pairs)} file{'s' if len(pairs) > 1 else ''} on the Hub would be replaced by other content: {names}",
+            place=planned.wishes.repo,
+            got="; ".join(f"{there.name}: {_digest_there(there)}" for _, there in pairs),
+            expected="; ".join(f"{here.name}: {_digest_here(here, there)}" for here, there in pairs),
+            hint="say --overwrite to replace them, or push to another branch with --revision",
+        )
+    ]
+
+
+def _digest_there(entry: RemoteEntry) -> str:
+    digest = f"sha256 {entry.sha256[:SHORT]}" if entry.sha256 is not None else f"git {entry.git_name[:SHORT]}"
+    return f"{digest}, {entry.size_bytes} bytes"
+
+
+def _digest_here(file: LocalFile, entry: RemoteEntry) -> str:
+    """The digest of the kind that the Hub keeps of the other one, so that the two can be compared."""
+    if not file.sha256:
+        return "made when it is agreed to"
+    digest = f"sha256 {file.sha256[:SHORT]}" if entry.sha256 is not None else f"git {file.git_name()[:SHORT]}"
+    return f"{digest}, {file.size_bytes} bytes"
 
 
 def _taken_tag(planned: Outline) -> list[Finding]:

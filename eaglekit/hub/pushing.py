@@ -21,7 +21,7 @@ from eaglekit.hub.model import CARD, REPORT, SIGNATURE, Outline, RemoteState, Wi
 from eaglekit.hub.outline import objections, outline
 from eaglekit.hub.sending import Journal
 from eaglekit.hub.signing import exposed
-from eaglekit.hub.tagging import tag
+from eaglekit.hub.tagging import TAG_FAILED, tag
 from eaglekit.hub.target_comparing import Comparison, compared
 from eaglekit.hub.telling import outcome, plan
 from eaglekit.report import Finding, Refusal, Report
@@ -96,11 +96,13 @@ def publish(prepared: Prepared, *, bar: Bar = silent) -> Report:
         published = commit(planned, client, journal, tell)
     journal.stage = "looking at every file of the commit"
     findings = check(planned, published.commit, client)
-    if not findings:
+    sound = not findings
+    if sound:
         journal.stage = "what comes after the commit"
         for step in AFTERWARDS:
             findings += step(planned, published, client)
-    report = outcome(planned, assembled, published, client)
+    tagged = sound and not any(finding.code == TAG_FAILED for finding in findings)
+    report = outcome(planned, assembled, published, client, tagged=tagged)
     return replace(report, findings=(*prepared.warnings, *journal.remarks, *findings))
 
 

@@ -9,6 +9,8 @@ from eaglekit.hub.model import Outline
 from eaglekit.hub.words import Doing
 from eaglekit.report import Finding, Refusal
 
+TAG_FAILED = "push-tag-failed"
+
 
 def tag(planned: Outline, published: Published, client: HubClient) -> list[Finding]:
     """Set the tag that is wished, unless it stands there already. A failure is a finding: the commit stays."""
@@ -32,7 +34,7 @@ def tag(planned: Outline, published: Published, client: HubClient) -> list[Findi
 
 def _failed(client: HubClient, name: str, commit: str, got: str) -> Finding:
     return Finding(
-        "push-tag-failed",
+        TAG_FAILED,
         f"{client.repo} has the commit {commit} and not the tag {name}",
         place=f"{client.repo}: {name}",
         got=got,

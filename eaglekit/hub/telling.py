@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from eaglekit.hub.aftermath import Published
-from eaglekit.hub.assembling import Assembled
+from eaglekit.hub.assembling import UNSIGNED, Assembled
 from eaglekit.hub.client import HubClient
-from eaglekit.hub.model import SIGNATURE, Change, Outline, Row
+from eaglekit.hub.following import verify_command
+from eaglekit.hub.model import PROMPTS, SIGNATURE, Change, Outline, Row
+from eaglekit.hub.outline import SHORT
 from eaglekit.report import Fact, Report, Table
 
-SHORT = 12
-"""Digits of a digest that people compare."""
 HUB = "read: the Hub's answer"
 ASKED = "given: the command line"
 
@@ -28,10 +28,11 @@ def plan(planned: Outline, assembled: Assembled, client: HubClient) -> Report:
         Fact("account", f"{account.name} ({account.role})", HUB),
         Fact("visibility", visibility(planned), HUB if planned.state.exists else ASKED),
         Fact("branch", _branch(planned), HUB),
-        Fact("tag", wishes.tag, ASKED) if wishes.tag is not None else None,
+        Fact("tag", f"{wishes.tag}{_standing_tag(planned)}", ASKED) if wishes.tag is not None else None,
         Fact("collection", _collection(planned), HUB) if wishes.collection is not None else None,
         Fact("signature", *_signature(planned, assembled)) if _signature(planned, assembled) else None,
         Fact("base model", f"{assembled.base_model.repo}@{assembled.base_model.commit}", _base(assembled, client)),
+        Fact("prompts", *_prompts(planned)) if "prompts" in assembled.report.result else None,
         Fact("licence", assembled.licence.id, "given: --license, or the card that was there"),
         Fact("manifest", assembled.manifest.sha256, "derived: SHA-256 of SHA256SUMS; eaglekit pull --expect takes it"),
         Fact("to send", _amount(planned), "derived: what is new or changed"),
@@ -45,8 +46,10 @@ def plan(planned: Outline, assembled: Assembled, client: HubClient) -> Report:
     )
 
 
-def outcome(planned: Outline, assembled: Assembled, published: Published, client: HubClient) -> Report:
-    """What has come of a push, at the commit where its files stand."""
+def outcome(
+    planned: Outline, assembled: Assembled, published: Published, client: HubClient, *, tagged: bool = False
+) -> Report:
+    """What has come of a push, at the commit where its files stand; `tagged` when the wished tag stands there, too."""
     before = plan(planned, assembled, client)
     commit, pull = published.commit, published.pull_request
     facts = [
@@ -54,7 +57,18 @@ def outcome(planned: Outline, assembled: Assembled, published: Published, client
         Fact("url", client.url(f"/commit/{commit}"), "derived: the commit's page"),
         Fact("pull request", client.url(f"/discussions/{pull}"), HUB) if pull is not None else None,
     ]
+    tag, was_there = planned.wishes.tag, planned.state.tags.get(planned.wishes.tag or "") == commit
+    if tag is not None:
+        told = "was there" if was_there else "set now" if tagged else "not set"
+        facts.append(Fact("tag", f"{tag}: {told}", HUB))
     name = planned.wishes.repo.rpartition("/")[2]
+    base = assembled.base_model
+    verify = verify_command(
+        f"{planned.wishes.repo}@{commit}",
+        assembled.report,
+        has_prompts=_has(planned, PROMPTS),
+        finds_target=base.compared or not base.stated,
+    )
     at = f"{planned.wishes.repo}@{commit}"
     after = {
         "outcome": "published" if published.recorded else "nothing to do",
@@ -62,9 +76,10 @@ def outcome(planned: Outline, assembled: Assembled, published: Published, client
         "parent": published.parent,
         "url": client.url(f"/commit/{commit}"),
         "pull_request": None if pull is None else {"number": pull, "url": client.url(f"/discussions/{pull}")},
-        "next": [f"eaglekit pull {at} ./{name}", f"eaglekit verify {at}"],
+        "tag_set": tagged and not was_there,
+        "next": [f"eaglekit pull {at} ./{name}", verify],
     }
-    kept = [fact for fact in before.facts if fact.name != "to send"]
+    kept = [fact for fact in before.facts if fact.name not in ("to send", "tag")]
     result = {**before.result, **after}
     del result["card"]
     return replace(before, facts=(*(fact for fact in facts if fact is not None), *kept), result=result)
@@ -105,6 +120,22 @@ def _base(assembled: Assembled, client: HubClient) -> str:
     return f"given: --base-model; {same}"
 
 
+def _standing_tag(planned: Outline) -> str:
+    there = planned.state.tags.get(planned.wishes.tag or "")
+    return ", which is there" if there is not None and there == planned.state.parent else ", to be set"
+
+
+def _prompts(planned: Outline) -> tuple[str, str]:
+    """Whether the texts of the report go along."""
+    if _has(planned, PROMPTS):
+        return f"{PROMPTS}, published", "given: --with-prompts"
+    return "not published: who verifies needs the file", "derived: --with-prompts FILE would publish it"
+
+
+def _has(planned: Outline, name: str) -> bool:
+    return any(file.name == name for file in planned.files)
+
+
 def _collection(planned: Outline) -> str:
     return f"{planned.wishes.collection}{', which has it already' if planned.state.collected else ''}"
 
@@ -143,7 +174,9 @@ def _row(row: Row) -> tuple[Any, ...]:
         there = "the same"
     elif row.remote is not None:
         there = row.remote.sha256[:SHORT] if row.remote.sha256 is not None else f"git {row.remote.git_name[:SHORT]}"
-    size = row.local.size_bytes if row.local is not None else row.remote.size_bytes if row.remote is not None else 0
+    size: int | str = row.remote.size_bytes if row.remote is not None else 0
+    if row.local is not None:
+        size = row.local.size_bytes if row.local.sha256 != UNSIGNED else "made later"
     return (row.change.value, row.name, size, here, there)
 
 
@@ -166,7 +199,7 @@ def _result(planned: Outline, assembled: Assembled) -> dict[str, Any]:
             {
                 "name": row.name,
                 "change": row.change.value,
-                "size_bytes": row.local.size_bytes if row.local is not None else None,
+                "size_bytes": row.local.size_bytes if row.local is not None and row.local.sha256 != UNSIGNED else None,
                 "sha256": row.local.sha256 or None if row.local is not None else None,
                 "remote": None
                 if row.remote is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from typing import Any
 
 import pytest
 
@@ -35,7 +37,7 @@ def test_the_report_names_commit_url_digests_and_the_next_command(pushes: Pushes
     result, head = document["result"], pushes.head().oid
     assert result["commit"] == document["facts"]["commit"]["value"] == head
     assert result["url"] == f"{pushes.hub.endpoint}/{REPO}/commit/{head}"
-    assert result["next"] == [f"eaglekit pull {REPO}@{head} ./drafter", f"eaglekit verify {REPO}@{head}"]
+    assert result["next"] == [f"eaglekit pull {REPO}@{head} ./drafter", f"eaglekit verify {REPO}@{head} --prompts FILE"]
     large = next(file for file in result["files"] if file["name"] == "model.safetensors")
     assert large["sha256"] == pushes.head().files["model.safetensors"].sha256
 
@@ -101,12 +103,17 @@ def test_an_existing_repository_keeps_its_visibility(pushes: Pushes) -> None:
 
 
 def test_a_file_with_other_content_is_not_replaced_unasked(pushes: Pushes) -> None:
-    pushes.hub.publish(REPO, {"config.json": b"{}", "notes.md": b"mine"})
+    pushes.hub.publish(REPO, {"config.json": b"{}", "model.safetensors": b"other", "notes.md": b"mine"})
     pushes.hub.forget_requests()
     done = pushes.push()
     assert done.code == 1
-    assert done.codes == ["push-would-overwrite"]
-    assert "config.json" in done.document["findings"][0]["message"]
+    (finding,) = done.document["findings"]
+    assert finding["code"] == "push-would-overwrite"
+    assert finding["message"].endswith("config.json, model.safetensors")
+    for side in ("got", "expected"):
+        assert re.findall(r"(\S+): (git|sha256) [0-9a-f]{12}, ", finding[side]) == [
+            ("config.json", "git"), ("model.safetensors", "sha256"),
+        ]  # fmt: skip
     assert pushes.writes() == []
 
 
@@ -154,8 +161,31 @@ def test_a_tag_is_set_at_the_commit_and_not_a_second_time(pushes: Pushes) -> Non
 
 def test_a_tag_can_be_set_later(pushes: Pushes) -> None:
     pushes.push()
-    assert outcome(pushes.push("--tag", "v1.0")) == "nothing to do"
+    assert "nothing was sent, every file compared with its digest; tag v1.0: set now" in again(pushes)
     assert pushes.hub.storage.repositories[REPO].tags == {"v1.0": pushes.head().oid}
+    assert "v1.0: was there" in again(pushes)
+
+
+def again(pushes: Pushes) -> str:
+    return " ".join(pushes.run(REPO, "--no-figure", "--yes", "--tag", "v1.0").out.split())
+
+
+def test_a_proposal_ends_with_its_number(pushes: Pushes) -> None:
+    pushes.hub.publish(REPO, {"notes.md": b"mine"})
+    done = pushes.run(REPO, "--no-figure", "--yes", "--create-pr")
+    assert "proposed as pull request 1; " in done.out
+
+
+def test_the_next_command_names_what_a_receiver_has_to_bring(pushes: Pushes) -> None:
+    done = pushes.push("--dry-run")
+    assert done.document["facts"]["prompts"]["value"].startswith("not published")
+    result = outcome_of(pushes.push("--with-prompts", PROMPTS))
+    assert result["next"][1] == f"eaglekit verify {REPO}@{result['commit']}"
+
+
+def outcome_of(done: Finished) -> dict[str, Any]:
+    result: dict[str, Any] = done.document["result"]
+    return result
 
 
 def test_a_tag_that_stands_elsewhere_is_refused(pushes: Pushes) -> None:

@@ -46,6 +46,13 @@ def test_the_signature_is_in_plan_files_and_report(pushes: Pushes, tmp_path: Pat
     assert "model.sig" in pushes.head().files
 
 
+def test_whoever_signs_is_told_how_others_come_to_check_it(pushes: Pushes, tmp_path: Path) -> None:
+    signer = key(tmp_path)
+    done = pushes.run(REPO, "--no-figure", "--yes", "--sign", signer.key)
+    assert f"openssl ec -in {signer.key} -pubout -out public.pem" in done.err
+    assert "model_signing verify key ./drafter --signature ./drafter/model.sig --public_key public.pem" in done.err
+
+
 def test_the_manifest_leaves_the_signature_out(pushes: Pushes, tmp_path: Path) -> None:
     pushes.push("--sign", key(tmp_path).key)
     listed = pushes.hub.storage.content.path(pushes.head().files["SHA256SUMS"]).read_text()
@@ -160,7 +167,9 @@ def test_sigstore_signs_nothing_before_it_is_agreed_to(pushes: Pushes) -> None:
     done = pushes.push("--dry-run", "--sign")
     assert done.code == 0, done.out + done.err
     assert done.document["facts"]["signature"]["value"] == "model.sig, made by sigstore when it is agreed to"
-    assert next(file["sha256"] for file in done.document["result"]["files"] if file["name"] == "model.sig") is None
+    (row,) = [row for row in done.document["tables"]["files"] if row["file"] == "model.sig"]
+    (file,) = [file for file in done.document["result"]["files"] if file["name"] == "model.sig"]
+    assert (row["bytes"], file["sha256"], file["size_bytes"]) == ("made later", None, None)
     assert "model_signing verify sigstore" in done.document["result"]["card"]
 
 
