@@ -85,7 +85,7 @@ def hub_finding(error: Exception, asked: Asked, file: str = "") -> Finding:
     if isinstance(error, LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
         return hub_finding(error.__cause__, asked, file)
     response = getattr(error, "response", None)
-    code = _code(error, response, asked)
+    code = _code(error, response, asked, file)
     message, hint = WORDS[code]
     fields = _fields(asked, file)
     return Finding(
@@ -97,7 +97,7 @@ def hub_finding(error: Exception, asked: Asked, file: str = "") -> Finding:
     )
 
 
-def _code(error: Exception, response: Any, asked: Asked) -> str:
+def _code(error: Exception, response: Any, asked: Asked, file: str) -> str:
     from huggingface_hub import errors
 
     from eaglekit.checkpoint.hub_client import httpx
@@ -122,8 +122,12 @@ def _code(error: Exception, response: Any, asked: Asked) -> str:
             (httpx.HTTPError, "hub-answer-wrong"),
             (errors.FileMetadataError, "hub-answer-wrong"),
             (ConnectionError, "hub-unreachable"),
+            (ImportError, "hub-unreachable"),  # a proxy of a kind that needs another package
+            (ValueError, "hub-answer-wrong"),
         )
-        return code or next((code for kind, code in late if isinstance(error, kind)), "hub-download-failed")
+        # Without a file, nothing was to be written: it is a certificate that cannot be read, say.
+        other = "hub-download-failed" if file else "hub-unreachable"
+        return code or next((code for kind, code in late if isinstance(error, kind)), other)
     elsewhere = response.url.host != urlsplit(asked.endpoint).hostname
     if response.status_code >= 500 or (elsewhere and response.status_code in {401, 403, 404}):
         return "hub-server-error"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from eaglekit import __version__
 from eaglekit.checkpoint.hub_errors import Asked, clean, hub_finding
 from eaglekit.checkpoint.hub_id import HubId
+from eaglekit.checkpoint.hub_patience import be_patient
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ RESUMES = 4
 """How often one read is taken up again after the connection broke off."""
 SKIP_LIMIT_BYTES = 1 << 20
 """What is thrown away at most to get at a range on a server that sends files from the start."""
+MOST_PAGES = 1_000
+"""Of one listing; the Hub puts a thousand files on each."""
 CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 
 
@@ -44,11 +47,15 @@ class HubConnection:
         """`token` stands in place of the one that huggingface_hub finds in the environment or its store."""
         try:
             from huggingface_hub import constants
-        except ValueError:
-            raise Refusal(_malformed_endpoint(hub_id)) from None
+        except ValueError as error:
+            raise Refusal(_malformed_setting(hub_id, str(error))) from None
+        endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
+        if not _is_address(endpoint):
+            raise Refusal(_malformed_endpoint(hub_id))
+        be_patient()
         self._headers = _headers(hub_id, token)
         token = self._headers.get("authorization", "").removeprefix("Bearer ")
-        self.asked = Asked(hub_id, (endpoint or constants.ENDPOINT).rstrip("/"), token)
+        self.asked = Asked(hub_id, endpoint, token)
         self._patience: dict[str, Any] = {
             "timeout": constants.HF_HUB_DOWNLOAD_TIMEOUT,
             "max_retries": RETRIES,
@@ -56,6 +63,8 @@ class HubConnection:
             # httpx takes Authorization off when a redirect leaves the origin; huggingface_hub relies on it as well.
             "follow_redirects": True,
         }
+        if constants.HF_HUB_DOWNLOAD_TIMEOUT <= 0:
+            raise Refusal(_malformed_setting(hub_id, f"HF_HUB_DOWNLOAD_TIMEOUT={constants.HF_HUB_DOWNLOAD_TIMEOUT}"))
         if not (token.isascii() and token.isprintable()) or " " in token:
             raise Refusal(_unusable_token(hub_id, "holds spaces or characters other than printable ASCII"))
 
@@ -69,10 +78,27 @@ class HubConnection:
             hf_raise_for_status(response)
         try:
             document = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise Refusal(self.wrong("", response.headers.get("Content-Type", "no type"), "JSON")) from None
-        # Only the query of the next page is used: the token goes to no other address.
-        return document, urlsplit(response.links.get("next", {}).get("url", "")).query
+        following = response.links.get("next", {}).get("url", "")
+        try:
+            # Only the query of the next page is used: the token goes to no other address.
+            return document, urlsplit(following).query
+        except ValueError:
+            raise Refusal(self.wrong("", f"the next page at {following}", "an address")) from None
+
+    def pages(self, path: str, query: str = "") -> Iterator[list[Any]]:
+        """Every page of a listing, asked for as it is needed. One that does not end is refused."""
+        seen = set[str]()
+        for _ in range(MOST_PAGES):
+            page, query = self.json(path, query)
+            if not isinstance(page, list):
+                raise Refusal(self.wrong("", type(page).__name__, "a listing"))
+            yield page
+            if not query or query in seen:
+                return
+            seen.add(query)
+        raise Refusal(self.wrong("", f"{MOST_PAGES} pages and more", "a listing that ends"))
 
     def read(self, file: RemoteFile, start: int, end: int) -> bytes:
         """The bytes [start, end) of `file`. No more than these are transferred."""
@@ -104,7 +130,7 @@ class HubConnection:
 
         try:
             yield
-        except (OSError, httpx.HTTPError, httpx.InvalidURL) as error:
+        except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
             raise Refusal(hub_finding(error, self.asked, file)) from None
 
     def wrong(self, file: str, got: str, expected: str) -> Finding:
@@ -195,6 +221,25 @@ def _unusable_token(hub_id: HubId, problem: str) -> Finding:
         place=str(hub_id),
         expected="the token as the Hub showed it",
         hint="set HF_TOKEN again, or run `hf auth login`",
+    )
+
+
+def _is_address(endpoint: str) -> bool:
+    try:
+        parts = urlsplit(endpoint)
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in ("http", "https") and host != b"" and parts.port != 0
+    except ValueError:  # UnicodeError is one too
+        return False
+
+
+def _malformed_setting(hub_id: HubId, problem: str) -> Finding:
+    return Finding(
+        "hub-unreachable",
+        "huggingface_hub cannot work with its settings in the environment",
+        place=str(hub_id),
+        got=clean(problem, ""),
+        hint="look at the variables that begin with HF_ (HF_ENDPOINT, HF_HUB_DOWNLOAD_TIMEOUT) and unset them",
     )
 
 

@@ -121,12 +121,7 @@ class HubFolder:
 
     def _list(self) -> dict[str, int]:
         files: dict[str, int] = {}
-        query, seen = "recursive=true&expand=false", set[str]()
-        while query and query not in seen:
-            seen.add(query)
-            page, query = self._connection.json(f"{self.repo}/tree/{self.commit}", query)
-            if not isinstance(page, list):
-                raise Refusal(self._connection.wrong("", type(page).__name__, "a listing"))
+        for page in self._connection.pages(f"{self.repo}/tree/{self.commit}", "recursive=true&expand=false"):
             files.update(item for item in map(self._listed, page) if item is not None)
         return files
 

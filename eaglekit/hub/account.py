@@ -23,7 +23,8 @@ def who(client: HubClient) -> Account:
     name = clean(str(answer.get("name", "?")), client.asked.token)
     token = _within(_within(answer, "auth"), "accessToken")
     role = clean(str(token.get("role", "unknown")), client.asked.token)
-    organisations = [item for item in answer.get("orgs", ()) if isinstance(item, dict)]
+    listed = answer.get("orgs")
+    organisations = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     writable = (name, *(str(o.get("name")) for o in organisations if o.get("roleInOrg", "write") in WRITING_ROLES))
     if role == "read":
         return Account(name, role, ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 import warnings
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from eaglekit import __version__
 from eaglekit.checkpoint.hub_errors import SECRETS
 from eaglekit.checkpoint.hub_http import HubConnection
 from eaglekit.checkpoint.hub_id import HubId
+from eaglekit.checkpoint.hub_patience import PAUSE_LIMIT_S, asked_pause
 from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.hub.model import Account
 from eaglekit.hub.words import Circumstance, Doing, push_finding, status_of
@@ -29,13 +29,7 @@ Say = Callable[[str], None]
 READ_TRIES = 4
 BUSY_TRIES = 8
 """How often a request that met 429 is sent: the Hub did nothing with it."""
-PAUSE_LIMIT_S = 900.0
-"""The longest pause a server may ask for before it counts as unreachable."""
-SILENCE_LIMIT_S = 300.0
-"""How long an answer may take. huggingface_hub itself waits for ever, also on a connection that has died."""
 TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
-RATE_LIMIT = re.compile(r"\br=0\b.*\bt=(\d{1,6})")
-"""The Hub's own header beside Retry-After: nothing remaining, seconds to wait."""
 
 
 class HubClient:
@@ -135,12 +129,14 @@ class HubClient:
 
 
 def foreign_errors() -> tuple[type[Exception], ...]:
-    """What huggingface_hub, hf_xet and their HTTP library raise; the last two stand for answers of a wrong shape."""
+    """What huggingface_hub, hf_xet and their HTTP library raise, also over an answer of a wrong shape."""
     from huggingface_hub.errors import OIDCError
 
     from eaglekit.checkpoint.hub_client import httpx
 
-    return (OSError, httpx.HTTPError, httpx.InvalidURL, RuntimeError, ValueError, OIDCError, KeyError, TypeError)
+    transport = (OSError, httpx.HTTPError, httpx.InvalidURL, RuntimeError, ValueError, OIDCError, ImportError)
+    # They take an answer for what it should be: `answer.get` of a list, the first of none.
+    return (*transport, LookupError, TypeError, AttributeError)
 
 
 def _api(endpoint: str, token: str | None) -> HfApi:
@@ -168,11 +164,7 @@ def _asked_pause(error: BaseException | None) -> float | None:
     """Seconds that the answer behind `error` asks to wait; None when it names none."""
     while error is not None and getattr(error, "response", None) is None:
         error = error.__cause__
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    if found := RATE_LIMIT.search(headers.get("ratelimit", "")):
-        return float(found[1]) + 1
-    value = headers.get("retry-after", "").strip()
-    return float(value) if value.isdecimal() else None
+    return asked_pause(getattr(getattr(error, "response", None), "headers", {}))
 
 
 def _no_token(hub_id: HubId, host: str) -> Finding:
@@ -199,17 +191,8 @@ class _Voice(logging.Handler):
 
 
 def _one_voice(say: Say, token: str) -> None:
-    """Send huggingface_hub's log through `say`, and let no connection of its hang for ever."""
-    from eaglekit.checkpoint.hub_client import default_client_factory, httpx, set_client_factory
-
+    """Send huggingface_hub's log through `say`."""
     for name in ("huggingface_hub", "hf_xet"):
         logger = logging.getLogger(name)
         logger.handlers = [_Voice(say, token)]
         logger.propagate = False
-
-    def patient() -> httpx.Client:
-        client = default_client_factory()
-        client.timeout = httpx.Timeout(SILENCE_LIMIT_S, connect=30.0)
-        return client
-
-    set_client_factory(patient)

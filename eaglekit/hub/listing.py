@@ -15,7 +15,8 @@ from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import RemoteEntry
 from eaglekit.report import Refusal
 
-MOST_PAGES = 10_000
+ENTRIES_LIMIT = 100_000
+"""Files of one commit that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ def entries_at(client: HubClient, commit: str) -> Mapping[str, RemoteEntry]:
         if item.get("type") == "file":
             entry = _entry(item, client)
             found[entry.name] = entry
+            if len(found) > ENTRIES_LIMIT:
+                raise Refusal(client.connection.wrong("", f"more than {ENTRIES_LIMIT} files", "a model's files"))
     return dict(sorted(found.items()))
 
 
@@ -46,18 +49,10 @@ def history(client: HubClient, revision: str, most: int) -> list[Past]:
 
 def _items(client: HubClient, path: str, query: str) -> Iterator[dict[str, Any]]:
     """Every object of a listing, whose pages are asked for as they are needed."""
-    seen = set[str]()
-    for number in range(MOST_PAGES):
-        page, following = client.connection.json(path, query)
-        if not isinstance(page, list) or not all(isinstance(item, dict) for item in page):
-            raise Refusal(client.connection.wrong("", type(page).__name__, "a listing"))
+    for page in client.connection.pages(path, query):
+        if not all(isinstance(item, dict) for item in page):
+            raise Refusal(client.connection.wrong("", "entries that are no objects", "a listing"))
         yield from page
-        if not following or following in seen:
-            return
-        seen.add(following)
-        query = following
-        if number + 1 == MOST_PAGES:
-            raise Refusal(client.connection.wrong("", f"{MOST_PAGES} pages and more", "a listing that ends"))
 
 
 def _entry(item: Mapping[str, Any], client: HubClient) -> RemoteEntry:

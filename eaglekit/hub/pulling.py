@@ -114,11 +114,8 @@ def listing(source: HubFolder) -> dict[str, RemoteEntry]:
     """Every file of the source's commit with the digests that the Hub keeps. Raises `Refusal`."""
     connection = HubConnection(HubId(source.repo, source.commit))
     entries: dict[str, RemoteEntry] = {}
-    query, seen = "recursive=true&expand=false", set[str]()
-    while query and query not in seen:
-        seen.add(query)
-        page, query = connection.json(f"{source.repo}/tree/{source.commit}", query)
-        for item in page if isinstance(page, list) else [None]:
+    for page in connection.pages(f"{source.repo}/tree/{source.commit}", "recursive=true&expand=false"):
+        for item in page:
             entry = _entry(item)
             if entry is None:
                 raise Refusal(connection.wrong("", "an entry that is no file and no folder", "a listing"))

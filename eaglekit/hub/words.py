@@ -134,6 +134,8 @@ def _code(error: Exception, response: Any, at: Circumstance) -> str:
         (httpx.InvalidURL, "hub-unreachable"),
         (ConnectionError, "hub-unreachable"),
         (TimeoutError, "hub-unreachable"),
+        (ImportError, "hub-unreachable"),
+        *(() if at.doing is Doing.SEND or isinstance(error, httpx.HTTPError) else ((OSError, "hub-unreachable"),)),
     )
     other = "push-upload-failed" if at.doing is Doing.SEND else "hub-answer-wrong"
     return next((code for kind, code in late if isinstance(error, kind)), other)
