@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -80,8 +81,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 fine, 1 a check failed or a known error, 2 wrong usage."""
-    from eaglekit.cli.output import fail_usage, wants_json
+    from eaglekit.cli.output import DEBUG, fail_usage, wants_json
 
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal cannot write is shown escaped; inside JSON the escape is valid too.
         if isinstance(stream, io.TextIOWrapper):
@@ -92,16 +94,43 @@ def main() -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        if wants_json(sys.argv[1:]):
-            fail_usage(error)
-        else:
-            error.show()
+        try:
+            if wants_json(sys.argv[1:]):
+                fail_usage(error)
+            else:
+                error.show()
+        except OSError:
+            _silence()
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of our output has gone; keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
+        sys.exit(1)
+    except OSError as error:
+        if os.environ.get(DEBUG):
+            raise
+        with suppress(OSError):  # the streams themselves may be what cannot be written
+            click.echo(f"the system refused: {error.strerror}", err=True)
+        _silence()
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_closed() -> None:
+    """Open the standard streams that were closed before we began: a file opened later would get their number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            found = os.open(os.devnull, os.O_RDWR)
+            if found != number:
+                os.dup2(found, number)
+                os.close(found)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False, encoding="utf-8"))  # noqa: SIM115
+
+
+def _silence() -> None:
+    """The reader of our output has gone; keep Python from complaining about it at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 if __name__ == "__main__":

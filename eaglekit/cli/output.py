@@ -127,19 +127,25 @@ def guarded(command: str, subject_of: str = "") -> Callable[[Callable[..., None]
             except Refusal as refusal:
                 if os.environ.get(DEBUG):
                     raise
-                refuse(refusal, command, subject, as_json=options["as_json"])
+                _refuse_somewhere(refusal, command, subject, as_json=options["as_json"])
             except (OSError, MemoryError, RecursionError, OverflowError, UnicodeError) as error:
                 if os.environ.get(DEBUG) or isinstance(error, BrokenPipeError):
                     raise
-                try:
-                    refuse(Refusal(_system(error)), command, subject, as_json=options["as_json"])
-                except OSError:
-                    # Standard output itself cannot be written: the other stream is left.
-                    refuse(Refusal(_system(error)), command, subject, as_json=False)
+                _refuse_somewhere(Refusal(_system(error)), command, subject, as_json=options["as_json"])
 
         return wrapped
 
     return decorate
+
+
+def _refuse_somewhere(refusal: Refusal, command: str, subject: str, *, as_json: bool) -> NoReturn:
+    try:
+        refuse(refusal, command, subject, as_json=as_json)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or not as_json:
+            raise
+        # Standard output itself cannot be written: the other stream is left.
+        refuse(refusal, command, subject, as_json=False)
 
 
 def _system(error: BaseException) -> Finding:

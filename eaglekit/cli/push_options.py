@@ -88,12 +88,36 @@ def refuse_swapped(path: str, repository: str) -> None:
         raise click.UsageError(f"PATH comes first: eaglekit push {repository} {path}")
 
 
+def _refuse_secrets(wishes: dict[str, Any]) -> None:
+    """Raise `Refusal` for a secret among the words that would be published with the commit."""
+    from eaglekit.hub.patterns import mask, secrets_in
+    from eaglekit.report import Finding
+    from eaglekit.report.model import refuse_if
+
+    refuse_if(
+        [
+            Finding(
+                "secret-found",
+                f"--{option} holds {kind}",
+                place=f"--{option}",
+                got=mask(text[start:end]),
+                expected="words that everybody may read",
+                hint="revoke it where it was issued: every process can read command lines, and shells keep them",
+            )
+            for option in ("message", "tag", "revision", "collection")
+            for text in [wishes[option] or ""]
+            for kind, start, end in secrets_in(text)
+        ]
+    )
+
+
 def wishes_of(repository: str, wishes: dict[str, Any]) -> Wishes:
     """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
     from eaglekit.checkpoint.hub_id import REVISION, parse_repo
     from eaglekit.hub.collecting import SLUG
     from eaglekit.hub.model import Wishes
 
+    _refuse_secrets(wishes)
     hub_id = parse_repo(repository)
     if hub_id.revision is not None:
         raise click.UsageError(f"ORG/NAME is without a revision here: say --revision {hub_id.revision}.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from eaglekit.report import Finding, Refusal
 
 STORAGE = "hub"
 STATE = "state.json"
+LOCK = "lock"
+"""Held by the one rehearsal that runs in the folder."""
 REQUESTS = "requests.jsonl"
 NAME = "rehearser"
 """Whose token it is, on the Hub of a rehearsal."""
@@ -54,21 +57,15 @@ def rehearsing(folder: Path, repo: str, collection: str | None = None) -> Iterat
     To be entered before huggingface_hub is imported: it reads its environment once, and a rehearsal neither leaves
     this machine nor uses xet.
     """
-    if folder.exists() and not (folder / STORAGE / STATE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Refusal(
-            Finding(
-                "push-rehearsal-folder",
-                f"{folder} holds something else than a rehearsal",
-                place=str(folder),
-                got="a file" if not folder.is_dir() else ", ".join(sorted(item.name for item in folder.iterdir())[:5]),
-                expected="a folder that does not exist yet, or one that a rehearsal left",
-                hint="name another folder: --rehearse DIR",
-            )
-        )
-    with writing_to(str(folder)):
-        (folder / STORAGE).mkdir(parents=True, exist_ok=True)
-        hub = Hub(folder / STORAGE, log=folder / REQUESTS)
-    with hub:
+    if folder.exists() and not _is_rehearsal(folder):
+        got = ", ".join(sorted(item.name for item in folder.iterdir())[:5]) if folder.is_dir() else "a file"
+        raise Refusal(_unfit(folder, "holds something else than a rehearsal", got))
+    with ExitStack() as held:
+        with writing_to(str(folder)):
+            (folder / STORAGE).mkdir(parents=True, exist_ok=True)
+            _lock(folder, held)
+            hub = _begun(folder)
+        held.enter_context(hub)
         _stay_here(hub.endpoint)
         token = f"hf_{secrets.token_hex(17)}"
         owners = [name.partition("/")[0] for name in (repo, collection) if name is not None]
@@ -76,6 +73,46 @@ def rehearsing(folder: Path, repo: str, collection: str | None = None) -> Iterat
         if collection is not None:
             hub.storage.collections.setdefault(collection, Collection(collection, collection, owners[-1]))
         yield Rehearsal(folder, hub, token)
+
+
+def _is_rehearsal(folder: Path) -> bool:
+    """Whether an earlier one left the folder, perhaps killed before it had anything to remember; or it is empty."""
+    if not folder.is_dir():
+        return False
+    storage = folder / STORAGE
+    if (storage / STATE).is_file() or (storage / LOCK).is_file():
+        return True
+    others = [item for item in folder.iterdir() if item != storage]
+    return not others and not (storage.exists() and any(storage.iterdir()))
+
+
+def _lock(folder: Path, held: ExitStack) -> None:
+    """Keep other rehearsals out of the folder until `held` ends: each would write its own memory over the other's."""
+    descriptor = os.open(folder / STORAGE / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    held.callback(os.close, descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Refusal(_unfit(folder, "is in use by another rehearsal", "a rehearsal that runs now")) from None
+
+
+def _begun(folder: Path) -> Hub:
+    try:
+        return Hub(folder / STORAGE, log=folder / REQUESTS)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        # What somebody wrote into the state: it is read as it was written, or not at all.
+        raise Refusal(_unfit(folder, "has a rehearsal whose memory cannot be read", f"{STORAGE}/{STATE}")) from None
+
+
+def _unfit(folder: Path, what: str, got: str) -> Finding:
+    return Finding(
+        "push-rehearsal-folder",
+        f"{folder} {what}",
+        place=str(folder),
+        got=got,
+        expected="a folder that does not exist yet, or one that a rehearsal left",
+        hint="name another folder: --rehearse DIR",
+    )
 
 
 def _stay_here(endpoint: str) -> None:
