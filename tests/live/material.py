@@ -23,7 +23,7 @@ def importable_fixtures() -> Iterator[None]:
 with importable_fixtures():
     from recipes.stand_in import Fixture, StandIn, parameters
     from recipes.write import write
-    from recording.drafters import DRAFTERS, Recorded, latent, plain
+    from recording.drafters import DRAFTERS, GROUPED, Recorded, latent, plain
     from recording.targets import HIDDEN, TARGETS, VOCABULARY
 
 KINDS = {recorded.fixture.name: recorded for recorded in DRAFTERS}
@@ -31,6 +31,7 @@ KINDS = {recorded.fixture.name: recorded for recorded in DRAFTERS}
 
 __all__ = [
     "FIXTURES",
+    "GROUPED",
     "HIDDEN",
     "KINDS",
     "ROOT",
