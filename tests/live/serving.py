@@ -208,7 +208,7 @@ def _run(job: Job, sending: Connection) -> None:
         texts[-1].said = [*output.prompt_token_ids, *output.outputs[0].token_ids]
     served = Served(
         texts,
-        tuple(getattr(runner.get_model().model, "aux_hidden_state_layers", ())),
+        tuple(sorted(set(getattr(runner.get_model().model, "aux_hidden_state_layers", ())))),
         f"{type(runner).__module__}.{type(runner).__qualname__}",
         type(runner.drafter.model).__name__,
         untouched,

@@ -41,7 +41,7 @@ class Tried:
     @property
     def given(self) -> Given:
         """What is known of the drafter besides its file."""
-        return Given(aux_layers=self.case.layers or None)
+        return Given(aux_layers=self.case.layers or None, facts=self.case.facts)
 
     def spec(self) -> Spec:
         """What the drafter is."""
@@ -88,4 +88,6 @@ def test_vllm_does_what_the_table_says(name: str, tmp_path: Path, target_folder:
         engine_drafts(outcome)  # not too close to call
     if case.taken_for is not None:
         other = tried.written("taken-for", case.taken_for)
-        assert engine_drafts(outcome) == drafts_of(reference(other, tried.target, tried.given), outcome)
+        assert engine_drafts(outcome) == drafts_of(
+            reference(other, tried.target, Given(aux_layers=case.layers or None)), outcome
+        )

@@ -26,6 +26,8 @@ class Case:
     """The drafter that the file stands for, in a spelling that vLLM reads; None: the file itself."""
     layers: tuple[int, ...] = LAYERS
     """The boundaries it was trained on."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a reader must be told besides."""
     error: str = ""
     """Words of vLLM's last error, where it refuses."""
     taken_for: Recorded | None = None

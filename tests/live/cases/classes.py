@@ -6,7 +6,6 @@ from eaglekit.engines import Feature as F
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, Case, changed, rows, weights
 from tests.live.material import HIDDEN
 
-_UNKNOWN = "are not supported for now"
 _NAMES = {
     LLAMA: (
         "Eagle3LlamaForCausalLM", "LlamaForCausalLMEagle3", "Eagle3MiniMaxM2ForCausalLM", "Eagle3Qwen2_5vlForCausalLM",
@@ -23,7 +22,7 @@ def _direct_queries() -> Case:
     without = [f"{layer}.{name}" for name in ("q_a_proj", "q_a_layernorm", "q_b_proj")]
     stored = changed(base, without=without, add=weights(f"{layer}.q_proj.weight", 2 * (128 + 64), 2 * HIDDEN))
     stored.fixture.config["q_lora_rank"] = None  # type: ignore[index]
-    return Case("an MLA drafter without a query rank", rows(F.QUERY_RANK, to=MLA), stored, error="q_lora_rank")
+    return Case("an MLA drafter without a query rank", rows(F.QUERY_RANK, to=MLA), stored, error="fused_qkv_a_proj")
 
 
 CASES = (
@@ -40,7 +39,12 @@ CASES = (
     *(
         Case(f"the name {name}, which Eagle3 before it spoils", rows(F.LOOKUP, to=LLAMA),
              changed(BASES[LLAMA], keys={"architectures": [name]}), error=f"Eagle3{name}")
-        for name in ("LlamaEagle3DraftModel", "PEagleDraftModel", "PeagleLlamaForCausalLM")
+        for name in ("PEagleDraftModel", "PeagleLlamaForCausalLM")
+    ),
+    *(
+        Case(f"the name {name}, which is no model's without Eagle3", rows(F.LOOKUP, to=LLAMA),
+             changed(BASES[LLAMA], keys={"architectures": [name]}), error=f"['{name}'] are not supported")
+        for name in ("LlamaEagle3DraftModel", "Qwen3vlForCausalLM")
     ),
     *(
         Case(f"an MLA drafter of model_type {name}", rows(F.MODEL_TYPES, to=MLA),
@@ -51,7 +55,7 @@ CASES = (
         Case(f"an MLA drafter of model_type {name}", rows(F.OTHER_MODEL_TYPES, to=MLA),
              changed(BASES[MLA], keys={"model_type": name}), error=words)
         for name, words in (
-            ("deepseek_v3", "MTP"), ("deepseek_v32", "MTP"), ("deepseek_mtp", "MTP"), ("glm_moe_dsa", "MTP"),
+            ("deepseek_v3", "MTP"), ("deepseek_v32", "MTP"), ("deepseek_mtp", "does not recognize"), ("glm_moe_dsa", "MTP"),
         )
     ),
     _direct_queries(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy
@@ -13,30 +14,39 @@ from tests.live.material import GROUPED, HIDDEN, VOCABULARY, Recorded, StandIn
 _ASCENDING = {"beta_fast": 32.0, "beta_slow": 1.0, "original_max_position_embeddings": 32}
 _SCALED = {"rope_type": "yarn", "type": "yarn", "factor": 16.0, **_ASCENDING}
 _MASK = weights("mask_hidden", 1, 1, 3 * HIDDEN)
+_HOLDS_IDS = {"map": "absolute"}
 _PARALLEL = {"parallel_drafting": True}
 
 
-def _map(recorded: Recorded, change: dict[int, int]) -> dict[str, StandIn]:
-    """`d2t` with some offsets moved."""
-    stored = recorded.fixture.tensors["d2t"]
-    offsets = numpy.frombuffer(stored.data, "<i8").copy()
-    for row, more in change.items():
-        offsets[row] += more
-    return {"d2t": StandIn("I64", stored.shape, offsets.tobytes())}
+def _map(ids: Iterable[int], *, stored: Iterable[int]) -> dict[str, StandIn]:
+    """`stored` as `d2t` of rows that stand for `ids`."""
+    targets, numbers = list(ids), numpy.array(list(stored), "<i8")
+    mask = numpy.isin(numpy.arange(VOCABULARY), targets).astype("u1")
+    return {
+        "d2t": StandIn("I64", (len(targets),), numbers.tobytes()),
+        "t2d": StandIn("BOOL", (VOCABULARY,), mask.tobytes()),
+    }
+
+
+def _absolute(ids: range) -> dict[str, StandIn]:
+    """A map that holds the ids themselves."""
+    return _map(ids, stored=ids)
+
+
+def _twice() -> dict[str, StandIn]:
+    """A map of offsets to every second id."""
+    return _map(range(0, 384, 2), stored=range(192))
 
 
 def _identity(recorded: Recorded) -> Recorded:
     """The same drafter whose rows stand for the first ids."""
-    offsets = numpy.zeros(192, "<i8")
-    mask = (numpy.arange(VOCABULARY) < 192).astype("u1")
-    first = {"d2t": StandIn("I64", (192,), offsets.tobytes()), "t2d": StandIn("BOOL", (VOCABULARY,), mask.tobytes())}
-    return changed(recorded, add=first)
+    return changed(recorded, add=_map(range(192), stored=[0] * 192))
 
 
 def _of(to: str) -> list[Case]:
     whole = 512
     sizes = {"drafted": 192} if to == MLA else {}
-    pruned = drafter(to, f"table-{to}-pruned", **sizes)
+    pruned = drafter(to, f"table-{to}-192-rows", **sizes)
     full = _full(to)
     zeros = _identity(pruned)
     return [
@@ -56,7 +66,9 @@ def _of(to: str) -> list[Case]:
         Case(f"{to}: a pruned vocabulary without d2t that needs none", rows(F.MAP_ABSENT, to=to),
              changed(zeros, without=["d2t", "t2d"]), truth=zeros),
         Case(f"{to}: a map past the vocabulary", rows(F.MAP_PAST_VOCABULARY, to=to),
-             changed(pruned, add=_map(pruned, {191: 400})), truth=pruned, error="IndexError"),
+             changed(pruned, add=_absolute(range(320, 512))), facts=_HOLDS_IDS, error="IndexError"),
+        Case(f"{to}: a map of ids, which are taken for offsets", rows(F.MAP, to=to),
+             changed(pruned, add=_absolute(range(192))), facts=_HOLDS_IDS, taken_for=changed(pruned, add=_twice())),
         Case(f"{to}: another vocab_size than the target's, all of it drafted", rows(F.VOCAB_SIZE, to=to),
              changed(full, keys={"vocab_size": 576}), truth=full, error="AssertionError"),
         Case(f"{to}: no head", rows(F.HEAD_ABSENT, to=to), changed(full, without=["lm_head."])),

@@ -13,6 +13,7 @@ _BOTH = KINDS["speculators-norm_before_fc-norm_before_residual"]
 _QWEN3, _PARALLEL = KINDS["speculators-qwen3"], KINDS["speculators-parallel"]
 _NORMED = changed(_BASE, keys={"norm_before_residual": True})
 _FC_NORMS = {name: one for n in range(3) for name, one in weights(f"fc_norm.{n}.weight", HIDDEN).items()}
+_TOLD = {"parallel_drafting": True}
 _WIDER = KINDS["llama-wider-than-target"]
 
 
@@ -41,30 +42,32 @@ CASES = (
          layers=(1, 3, 5)),
     Case("speculators: both norms before", rows(F.COPIED_KEYS, to=LLAMA), _BOTH),
     Case("speculators: EAGLE 3.1", rows(F.COPIED_KEYS, to=LLAMA), _EAGLE31),
-    Case("speculators: fc_norm inside the layer's config only", rows(F.COPIED_KEYS, to=LLAMA),
+    Case("speculators: fc_norm inside the layer's config only", rows(F.KEYS_LEFT_INSIDE, to=LLAMA),
          changed(_EAGLE31, keys={"fc_norm": None}, inner={"fc_norm": True}), truth=_EAGLE31, error="'fc_norm'"),
-    Case("speculators: norm_output inside the layer's config only", rows(F.COPIED_KEYS, to=LLAMA),
+    Case("speculators: norm_output inside the layer's config only", rows(F.KEYS_LEFT_INSIDE, to=LLAMA),
          changed(_EAGLE31, keys={"norm_output": None}, inner={"norm_output": True}), truth=_EAGLE31,
          taken_for=changed(_EAGLE31, keys={"norm_output": False})),
-    Case("speculators: draft_vocab_size inside the layer's config only", rows(F.COPIED_KEYS, to=LLAMA),
+    Case("speculators: draft_vocab_size inside the layer's config only", rows(F.KEYS_LEFT_INSIDE, to=LLAMA),
          changed(_BASE, keys={"draft_vocab_size": None}, inner={"draft_vocab_size": 192}), truth=_BASE,
-         error="AssertionError"),
+         error="draft_id_to_target_id"),
+    Case("speculators: layer ids inside the layer's config only", rows(F.KEYS_LEFT_INSIDE, to=LLAMA),
+         changed(_BASE, keys={TOP: None}, inner={TOP: [1, 3, 5]}), truth=_BASE, layers=(1, 3, 5)),
     Case("speculators: norm_before_residual absent, and meant", rows(F.ASSUMED_RESIDUAL, to=LLAMA),
          changed(_BASE, keys={"norm_before_residual": None}), truth=_NORMED),
     Case("speculators: norm_before_residual absent, and not meant", rows(F.ASSUMED_RESIDUAL, to=LLAMA),
          changed(_BASE, keys={"norm_before_residual": None}), truth=_BASE, taken_for=_NORMED),
     Case("speculators: P-EAGLE", rows(F.COPIED_KEYS_PARALLEL, F.SPECULATORS_TYPES, F.SPECULATORS_FORMAT, F.PARALLEL,
-         F.ARCHITECTURES, to=LLAMA), _PARALLEL),
+         F.ARCHITECTURES, to=LLAMA), _PARALLEL, told=_TOLD),
     Case("speculators: P-EAGLE with other layers", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={TOP: [1, 3, 5]}), layers=(1, 3, 5)),
+         changed(_PARALLEL, keys={TOP: [1, 3, 5]}), layers=(1, 3, 5), told=_TOLD),
     Case("speculators: P-EAGLE with norm_before_residual", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={"norm_before_residual": True})),
+         changed(_PARALLEL, keys={"norm_before_residual": True}), told=_TOLD),
     Case("speculators: P-EAGLE with norm_before_fc", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={"norm_before_fc": True}, add=weights("input_norm.weight", 3 * HIDDEN))),
+         changed(_PARALLEL, keys={"norm_before_fc": True}, add=weights("input_norm.weight", 3 * HIDDEN)), told=_TOLD),
     Case("speculators: P-EAGLE with state norms", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={"fc_norm": True}, add=_FC_NORMS), error="'fc_norm'"),
+         changed(_PARALLEL, keys={"fc_norm": True}, add=_FC_NORMS), error="'fc_norm'", told=_TOLD),
     Case("speculators: P-EAGLE with state norms, said inside", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={"fc_norm": True}, inner={"fc_norm": True}, add=_FC_NORMS)),
+         changed(_PARALLEL, keys={"fc_norm": True}, inner={"fc_norm": True}, add=_FC_NORMS), told=_TOLD),
     Case("speculators: P-EAGLE with norm_output", rows(F.COPIED_KEYS_PARALLEL, to=LLAMA),
-         changed(_PARALLEL, keys={"norm_output": True}), truth=_PARALLEL),
+         changed(_PARALLEL, keys={"norm_output": True}), truth=_PARALLEL, told=_TOLD),
 )  # fmt: skip

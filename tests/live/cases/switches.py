@@ -7,7 +7,7 @@ from typing import Any
 from eaglekit.engines import Feature as F
 from eaglekit.engines import Verdict
 from tests.live.cases.case import BASES, EAGLE31, LLAMA, MLA, QWEN3, TOP, Case, changed, drafter, rows, weights
-from tests.live.material import HIDDEN, KINDS, Recorded
+from tests.live.material import HIDDEN, KINDS, Recorded, StandIn
 
 _OLD = {f"fc_norm.{n}.": f"aux_norm_{name}." for n, name in enumerate(("low", "mid", "high"))}
 _NORMS = tuple(f"model.fc_norm.{number}.weight" for number in range(3))
@@ -60,16 +60,20 @@ def _of(to: str) -> list[Case]:
         Case(f"{to}: norm_before_residual in eagle_config", rows(F.NORM_BEFORE_RESIDUAL, to=to),
              changed(residual, keys=_nested(norm_before_residual=True)), truth=residual,
              taken_for=changed(residual, keys={"norm_before_residual": False})),
-        Case(f"{to}: MLP biases", rows(F.MLP_BIAS, to=to), biased),
+        Case(f"{to}: MLP biases", rows(F.MLP_BIAS, to=to), biased, taken_for=biased if to == LLAMA else base),
         Case(f"{to}: a bias of fc", rows(F.FC_BIAS, to=to),
-             changed(base, keys={"bias": True}, add=weights("fc.bias", HIDDEN)), taken_for=base),
-        Case(f"{to}: the final state", rows(F.USE_AUX, to=to), _final(to), layers=(), on_v1=Verdict.READS),
+             changed(base, add=weights("fc.bias", HIDDEN)), taken_for=base),
+        Case(f"{to}: the final state", rows(F.USE_AUX, to=to), _final(to), layers=(),
+             on_v1=Verdict.REJECTS if to == MLA else Verdict.READS, error="is invalid for input" if to == MLA else ""),
     ]  # fmt: skip
 
 
 def _whole(to: str) -> list[Case]:
     whole = drafter(to, f"table-{to}-norm_before_fc", norm_before_fc=True)
     contradicted = changed(whole, keys={"eagle_config": {"norm_before_fc": False}})
+    biased = changed(BASES[to], keys={"attention_bias": True}, add=_ATTENTION_BIASES)
+    nothing = StandIn("BF16", (HIDDEN,), bytes(2 * HIDDEN))
+    unbiased_output = changed(biased, add={"layers.0.self_attn.o_proj.bias": nothing})
     without = changed(whole, keys={"norm_before_fc": False}, without=["input_norm"])
     return [
         Case(f"{to}: norm_before_fc", rows(F.NORM_BEFORE_FC, to=to), whole),
@@ -77,8 +81,8 @@ def _whole(to: str) -> list[Case]:
              changed(whole, keys=_nested(norm_before_fc=True)), truth=whole),
         Case(f"{to}: norm_before_fc that eagle_config contradicts", rows(F.NORM_BEFORE_FC, to=to), contradicted,
              truth=whole, taken_for=without),
-        Case(f"{to}: attention biases", rows(F.ATTENTION_BIAS, to=to),
-             changed(BASES[to], keys={"attention_bias": True}, add=_ATTENTION_BIASES)),
+        Case(f"{to}: attention biases", rows(F.ATTENTION_BIAS, F.OUTPUT_BIAS, to=to), biased,
+             taken_for=biased if to == LLAMA else unbiased_output),
     ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def _of(to: str) -> list[Case]:
     queries, into = ("q_b_proj", "q_b_proj") if to == MLA else ("q_proj", "qkv_proj")
     found = [
         Case(f"{to}: names under model.", rows(F.OUTER_PREFIX, to=to), changed(base, rename=_outer), truth=base,
-             error="model.model"),
+             error="named 'model' in"),
         Case(f"{to}: midlayer for layer 0", rows(F.LAYER_NAMES, to=to), changed(base, rename=_layers("midlayer.")),
              truth=base),
         Case(f"{to}: midlayer with a number", rows(F.LAYER_NAMES, to=to), changed(base, rename=_layers("midlayer.0.")),
