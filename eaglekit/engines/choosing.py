@@ -89,7 +89,10 @@ def _flattened(
         text = f"knows no speculators_model_type {kind!r}, only {', '.join(kinds.values)}"
         effects.append(_effect(engine, "engine-format-unread", text, kinds))
     copied = rules.of(Feature.COPIED_KEYS_PARALLEL if kind == "peagle" else Feature.COPIED_KEYS).values
-    flat = dict(inner) | {key: config[key] for key in copied if config.get(key) is not None}
+    said = {key: config[key] for key in copied if config.get(key) is not None}
+    # What the reader copies it copies from the top level only: there, absent means off or none, whatever stands inside.
+    overwritten = set(copied) - set(rules.of(Feature.KEYS_LEFT_INSIDE).values)
+    flat = {key: value for key, value in inner.items() if key not in overwritten} | said
     assumed = rules.of(Feature.ASSUMED_RESIDUAL)
     residual_assumed = kind in assumed.values and config.get("norm_before_residual") is None
     if residual_assumed:

@@ -39,6 +39,7 @@ _v2 = "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py"
 _targets = "vllm/model_executor/models/interfaces.py"
 _deepseek = "vllm/model_executor/models/deepseek_v2.py"
 _eagle31 = "vllm-project/vllm#42764"
+_MASK_IDS = ("dflash_config.mask_token_id", "mask_token_id", "dspark_noise_token_id", "pard_token", "ptd_token_id")
 _roped = ("rope_parameters.rope_theta", "rope_theta")
 
 _ = partial(Capability, "vllm")
@@ -79,6 +80,7 @@ _SPECULATORS = (
       ("fc_norm", "norm_output")),
     _("*", F.COPIED_KEYS_PARALLEL, since("0.22"),           B.HONOURED,     _reader,
       ("draft_vocab_size", "target_hidden_size", "norm_before_residual", "norm_before_fc", "mask_token_id", _IDS)),
+    _("*", F.KEYS_LEFT_INSIDE,     EVER,                    B.HONOURED,     _reader, ("target_hidden_size", _IDS)),
     _("*", F.ASSUMED_RESIDUAL,     EVER,                    B.ASSUMED_TRUE, _reader, ("eagle3",)),
 )  # fmt: skip
 
@@ -118,10 +120,16 @@ _SWITCHES = (
     _(QWEN3, F.QK_NORM,              EVER,                   B.HONOURED,    _qwen3),
     _(LLAMA, F.ATTENTION_BIAS,       before("0.16"),         B.ABSENT,      _llama),
     _(LLAMA, F.ATTENTION_BIAS,       since("0.16"),          B.HONOURED,    _llama, ("attention_bias",)),
-    _("*",   F.MLP_BIAS,             EVER,                   B.HONOURED,    _llama, ("mlp_bias",)),
+    _(QWEN3, F.ATTENTION_BIAS,       EVER,                   B.HONOURED,    _qwen3, ("attention_bias",)),
+    _(QWEN3, F.OUTPUT_BIAS,          EVER,                   B.ABSENT,      "vllm/model_executor/models/qwen3.py"),
+    _(LLAMA, F.MLP_BIAS,             EVER,                   B.HONOURED,    _llama, ("mlp_bias",)),
+    _(QWEN3, F.MLP_BIAS,             EVER,                   B.ABSENT,      _qwen3),
+    _(MLA,   F.MLP_BIAS,             EVER,                   B.ABSENT,      _mla),
     _("*",   F.FC_BIAS,              EVER,                   B.ABSENT,      _llama),
     _("*",   F.USE_AUX,              before("0.12"),         B.ABSENT,      _v1),
     _("*",   F.USE_AUX,              since("0.12"),          B.HONOURED,    _v1,
+      ("eagle_config.use_aux_hidden_state",)),
+    _(MLA,   F.USE_AUX,              EVER,                   B.NOT_APPLIED, _mla,
       ("eagle_config.use_aux_hidden_state",)),
     _("*",   F.USE_AUX_V2,           EVER,                   B.REJECTED,    _v2,
       ("eagle_config.use_aux_hidden_state",)),
@@ -165,9 +173,11 @@ _SIZES = (
     _("*",   F.ROPE_SCALING,           EVER,           B.HONOURED, _llama),
     _(LLAMA, F.PARALLEL,               before("0.16"), B.ABSENT,   _llama),
     _(LLAMA, F.PARALLEL,               since("0.16"),  B.HONOURED, _proposer),
+    _(QWEN3, F.PARALLEL,               EVER,           B.HONOURED, _qwen3),
     _(MLA,   F.PARALLEL,               EVER,           B.ABSENT,   _mla),
     _(LLAMA, F.MASK_ID,             EVER,           B.HONOURED, _proposer,
-      ("dflash_config.mask_token_id", "mask_token_id", "dspark_noise_token_id", "pard_token", "ptd_token_id")),
+      _MASK_IDS),
+    _(QWEN3, F.MASK_ID,             EVER,           B.HONOURED, _proposer, _MASK_IDS),
 )  # fmt: skip
 
 VLLM = Engine(
