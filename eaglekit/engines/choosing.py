@@ -119,8 +119,9 @@ def _class(
     name = architecture
     if name is not None and lookup.behaviour is Behaviour.PREFIXED and not flattened:
         name = name if name.startswith("Eagle3") or name.endswith("Eagle3") else f"Eagle3{name}"
+    bare = name == architecture or architecture in lookup.values
     for drafter, names in registered.items():
-        if name in names:
+        if name in names and bare:
             return drafter, []
     fitting = _fitting(tuple(drafter for drafter, names in registered.items() if names), spec)
     known = registered[fitting][:2] if fitting else next(iter(registered.values()))[:2]

@@ -129,6 +129,17 @@ class Behaviour(str, Enum):
     REPLACED_AT_SAME_WIDTH = "replaced by the target's when both are equally wide"
 
 
+class Confirmation(str, Enum):
+    """How it is known that a row is right."""
+
+    RUN = "run here"
+    """The engine itself was seen to do it, by our own suite."""
+    READ = "read"
+    """Its code says so."""
+    REPORTED = "reported"
+    """An issue or a pull request says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capability:
     """One fact about an engine."""
@@ -167,6 +178,21 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Trials:
+    """A suite of ours that tries every row of one version on the engine itself."""
+
+    version: Version
+    suite: str
+    """What runs it."""
+    untried: Mapping[Feature, str]
+    """Rows that cannot be tried where it runs, and why."""
+
+    def cover(self, row: Capability) -> bool:
+        """Whether the suite tries `row`."""
+        return self.version in row.span and row.feature not in self.untried
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """A program that loads drafters."""
 
@@ -178,11 +204,20 @@ class Engine:
     rows: tuple[Capability, ...]
     hint: str = ""
     """What somebody who serves with it must know besides the file."""
+    read_throughout: bool = False
+    """Whether the code of every release was read; else a row that names a thread is known from that thread."""
+    trials: Trials | None = None
 
     @property
     def versions(self) -> tuple[Version, ...]:
         """The known versions, oldest first."""
         return tuple(release.version for release in self.releases)
+
+    def confirmation(self, row: Capability) -> Confirmation:
+        """How it is known that `row` is right."""
+        if self.trials is not None and self.trials.cover(row):
+            return Confirmation.RUN
+        return Confirmation.REPORTED if "#" in row.source and not self.read_throughout else Confirmation.READ
 
     def turns(self) -> frozenset[Version]:
         """The known versions at which some row begins or ends to hold."""

@@ -92,7 +92,7 @@ def test_ids_are_sorted_and_counted_once() -> None:
 
 
 def test_the_v2_runner_also_reads_layer_ids_from_0_27_on_and_v1_does_not() -> None:
-    config = {TOP: None, "eagle_config": None, "layer_ids": [3, 17, 30]}
+    config = {TOP: None, "eagle_config": {"layer_ids": [3, 17, 30]}}
     assert verdict(made(config=config), "vllm@0.29") is DEGRADED
     assert "without Triton, ignores layer_ids and captures" in sentence(
         made(config=config), "vllm@0.29", "engine-layers-wrong"
@@ -183,6 +183,11 @@ def test_names_that_the_registry_has_after_the_prefix_serve(name: str) -> None:
 def test_a_name_that_the_prefix_spoils_is_refused(name: str) -> None:
     text = sentence(made(config={"architectures": [name]}), "vllm", "engine-class-unregistered")
     assert f"{name!r}, looked up as 'Eagle3{name}'" in text
+
+
+def test_a_name_that_is_no_model_of_its_own_is_refused_although_the_prefix_makes_it_one() -> None:
+    assert verdict(made(config={"architectures": ["Eagle3Qwen3vlForCausalLM"]}), "vllm") is READS
+    assert verdict(made(config={"architectures": ["Qwen3vlForCausalLM"]}), "vllm") is REJECTS
 
 
 def test_the_mla_class_exists_from_0_18_on() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -12,6 +13,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     between,
     releases,
@@ -45,7 +47,10 @@ _roped = ("rope_parameters.rope_theta", "rope_theta")
 _ = partial(Capability, "vllm")
 
 _CLASSES = (
-    _("*",   F.LOOKUP,        EVER,           B.PREFIXED, _eagle),
+    # The name is looked up as it is written first, so what Eagle3 is put before must be a model of its own.
+    _("*",   F.LOOKUP,        EVER,           B.PREFIXED, _eagle,
+      ("LlamaForCausalLM", "Qwen3ForCausalLM", "MiniMaxM2ForCausalLM", "DeepseekV2ForCausalLM",
+       "DeepseekV3ForCausalLM")),
     _(LLAMA, F.ARCHITECTURES, EVER,           B.HONOURED, _registry,
       ("Eagle3LlamaForCausalLM", "LlamaForCausalLMEagle3")),
     _(LLAMA, F.ARCHITECTURES, since("0.32"),  B.HONOURED, _registry,
@@ -143,7 +148,7 @@ _LAYERS = (
     _("*",   F.IDS,            between("0.11.2", "0.22"), B.BOUNDARY, "vllm-project/vllm#25961", (_IDS,)),
     _("*",   F.IDS,            since("0.22"),            B.BOUNDARY, _eagle31, (_IDS, _NESTED)),
     _("*",   F.IDS_V2,         before("0.27"),           B.BOUNDARY, _v2, (_IDS,)),
-    _("*",   F.IDS_V2,         since("0.27"),            B.BOUNDARY, _v2, (_IDS, "layer_ids")),
+    _("*",   F.IDS_V2,         since("0.27"),            B.BOUNDARY, _v2, (_IDS, "eagle_config.layer_ids")),
     _("*",   F.DEFAULT_IDS,    EVER,                     B.EARLY_MIDDLE_LATE, _targets),
     _("*",   F.LAST_BOUNDARY,  EVER,                     B.CAPTURED, _targets),
     _("*",   F.LAST_BOUNDARY,  before("0.25"),           B.NEVER,    "vllm-project/vllm#46788", (), "deepseek"),
@@ -180,6 +185,15 @@ _SIZES = (
     _(QWEN3, F.MASK_ID,             EVER,           B.HONOURED, _proposer, _MASK_IDS),
 )  # fmt: skip
 
+TRIALS = Trials(
+    Version.parse("0.32.0"),
+    "make test-engines",
+    {
+        F.RUNNERS: "a CPU has V1 only; that everything runs on V1 there is seen in every trial",
+        F.USE_AUX_V2: "V2 needs a GPU",
+    },
+)
+
 VLLM = Engine(
     name="vllm",
     title="vLLM",
@@ -196,6 +210,8 @@ VLLM = Engine(
         DrafterClass(MLA, Attention.MLA, "its MLA drafter"),
     ),
     rows=(*_CLASSES, *_SPECULATORS, *_TENSORS, *_SWITCHES, *_LAYERS, *_SIZES),
+    read_throughout=True,
+    trials=TRIALS,
     hint='say "method": "eagle3" in --speculative-config: without it the method is guessed from the path, and a path '
          'without "eagle3" in it is taken for an ordinary draft model',
 )  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eaglekit.engines import Feature as F
 from eaglekit.engines import Verdict
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, TOP, Case, changed, drafter, rows
-from tests.live.material import HIDDEN, KINDS
+from tests.live.material import GROUPED, HIDDEN
 
 _COUNT = "num_aux_hidden_states"
 _OTHER = (1, 3, 6)
@@ -24,7 +26,8 @@ def _of(to: str) -> list[Case]:
              layers=_OTHER, on_v1=Verdict.READS),
         Case(f"{to}: ids at both levels", rows(F.IDS, to=to),
              changed(base, keys=_nested((2, 4, 5)) | {TOP: list(_OTHER)}), truth=base, layers=_OTHER),
-        Case(f"{to}: layer_ids", rows(F.IDS, to=to), changed(base, keys={TOP: None, "layer_ids": list(_OTHER)}),
+        Case(f"{to}: layer_ids in eagle_config", rows(F.IDS, to=to),
+             changed(base, keys={TOP: None, "eagle_config": {"layer_ids": list(_OTHER)}}),
              truth=base, layers=_OTHER, captured=(2, 4, 5), on_v1=Verdict.MISREADS),
         Case(f"{to}: ids one block early", rows(F.IDS, to=to), changed(base, keys={TOP: [1, 3, 4]}), truth=base,
              captured=(1, 3, 4)),
@@ -52,16 +55,23 @@ def _of(to: str) -> list[Case]:
     ]  # fmt: skip
 
 
+def _wider(to: str) -> list[Case]:
+    size = replace(GROUPED, hidden=96)
+    wide = drafter(to, f"table-{to}-wider", sizes=size, embedding=True, target_hidden_size=HIDDEN, fc_norm=True)
+    return [
+        Case(f"{to}: a drafter wider than its target", rows(F.TARGET_WIDTH, to=to), wide),
+        Case(f"{to}: a drafter wider than its target, which is not said", rows(F.TARGET_WIDTH, to=to),
+             changed(wide, keys={"target_hidden_size": None}), truth=wide, error="AssertionError"),
+    ]  # fmt: skip
+
+
 CASES = (
+    *(case for to in (LLAMA, QWEN3) for case in _wider(to)),
     *(case for to in (LLAMA, QWEN3, MLA) for case in _of(to)),
     Case("qwen3: four states, counted by num_aux_layers", rows(F.WIDTH, to=QWEN3),
          changed(drafter(QWEN3, "table-qwen3-four-states", states=(1, 3, 5, 7)),
                  keys={_COUNT: None, "num_aux_layers": 4}), layers=(1, 3, 5, 7),
          truth=drafter(QWEN3, "table-qwen3-four-states", states=(1, 3, 5, 7))),
-    Case("llama: a drafter wider than its target", rows(F.TARGET_WIDTH, to=LLAMA), KINDS["llama-wider-than-target"]),
-    Case("llama: a drafter wider than its target, which is not said", rows(F.TARGET_WIDTH, to=LLAMA),
-         changed(KINDS["llama-wider-than-target"], keys={"target_hidden_size": None}),
-         truth=KINDS["llama-wider-than-target"], error="AssertionError"),
     Case("mla: target_hidden_size as wide as the drafter", rows(F.TARGET_WIDTH, to=MLA),
          changed(BASES[MLA], keys={"target_hidden_size": HIDDEN}), truth=BASES[MLA]),
 )  # fmt: skip

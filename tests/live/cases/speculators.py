@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eaglekit.engines import Feature as F
-from tests.live.cases.case import LLAMA, QWEN3, TOP, Case, changed, rows, weights
+from tests.live.cases.case import LLAMA, MLA, QWEN3, TOP, Case, changed, rows, weights
 from tests.live.material import HIDDEN, KINDS
 
 _BASE, _EAGLE31 = KINDS["speculators-eagle3"], KINDS["speculators-eagle3.1"]
@@ -24,7 +24,26 @@ def _wider() -> Case:
     return Case("speculators: a drafter wider than its target", rows(F.COPIED_KEYS, to=LLAMA), stored, truth=_WIDER)
 
 
+def _qwen3() -> list[Case]:
+    inner = {"model_type": "qwen3"}
+    norms = {name: one for name, one in _QWEN3.fixture.tensors.items() if "q_norm" in name or "k_norm" in name}
+    later = {name.replace("layers.0", "layers.1"): one for name, one in norms.items()}
+    parallel = replace(changed(_PARALLEL, inner=inner, add=norms | later), target="qwen3")
+    bare = changed(_QWEN3, keys={"norm_before_residual": None})
+    return [
+        Case("speculators: a Qwen3 layer in P-EAGLE", rows(F.COPIED_KEYS_PARALLEL, F.ARCHITECTURES, to=QWEN3), parallel,
+             told=_TOLD),
+        Case("speculators: a Qwen3 layer, norm_before_residual absent", rows(F.ASSUMED_RESIDUAL, to=QWEN3), bare,
+             truth=_QWEN3, taken_for=changed(_QWEN3, keys={"norm_before_residual": True})),
+        Case("speculators: a Qwen3 layer, layer ids inside its config only", rows(F.KEYS_LEFT_INSIDE, to=QWEN3),
+             changed(_QWEN3, keys={TOP: None}, inner={TOP: [1, 3, 5]}), truth=_QWEN3, layers=(1, 3, 5)),
+    ]  # fmt: skip
+
+
 CASES = (
+    *_qwen3(),
+    Case("speculators: a Kimi layer", rows(F.SPECULATORS_CLASSES, to=MLA),
+         changed(_BASE, inner={"model_type": "kimi_k2"}), truth=_BASE, error="Unsupported model_type kimi_k2"),
     Case("speculators", rows(F.SPECULATORS_FORMAT, F.SPECULATORS_TYPES, F.SPECULATORS_CLASSES, F.COPIED_KEYS, to=LLAMA),
          _BASE),
     Case("speculators: a key at the top that is not kept", rows(F.SPECULATORS_FORMAT, to=LLAMA),
