@@ -1,7 +1,7 @@
 """Every kind of drafter, in every layout that vLLM reads: it loads the folder by the recipe and drafts as meant.
 
-The kinds are those of `fixtures/recording/drafters.py`. What a layout cannot hold is refused by eaglekit; the list below
-says which, so that a refusal too many is noticed.
+The kinds are those of `fixtures/recording/drafters.py`. What a layout cannot hold is refused by eaglekit; the list
+below says which, so that a refusal too many is noticed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ EMBEDDED = frozenset(
 
 CANNOT = {
     "portable": {
-        "llama-norm_before_residual", "llama-norm_before_residual-eagle3.1", "llama-one-state", "llama-two-states", "llama-four-states",
+        "llama-norm_before_residual", "llama-norm_before_residual-eagle3.1", "llama-one-state", "llama-two-states",
+        "llama-four-states",
         "llama-attention-bias", "llama-mlp-bias", "llama-parallel", "llama-parallel-eagle3.1", "qwen3-normed-queries",
         "qwen3-normed-queries-eagle3.1", "speculators-norm_before_fc-norm_before_residual", "speculators-qwen3",
         "speculators-parallel", "latent-norm_before_residual", "latent-two-states", "latent-two-layers",

@@ -48,7 +48,7 @@ def counted(served: Served) -> Counted:
             if len(following) < DRAFT_TOKENS:
                 continue
             equal = [ours == said for ours, said in zip(drafts, following, strict=True)]
-            lengths.append((equal + [False]).index(False))
+            lengths.append([*equal, False].index(False))
             if number + 1 < len(text.lengths):
                 assert text.lengths[number + 1] - known - 1 == lengths[-1]
     return Counted(len(lengths), tuple(sum(one > position for one in lengths) for position in range(DRAFT_TOKENS)))

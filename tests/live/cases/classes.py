@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from eaglekit.engines import Feature as F
+from eaglekit.engines import Feature
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, Case, changed, rows, weights
 from tests.live.material import HIDDEN
+
+F = Feature
 
 _NAMES = {
     LLAMA: (
@@ -27,7 +29,8 @@ def _direct_queries() -> Case:
 
 CASES = (
     *(
-        Case(f"{to} by the name {name}", rows(F.ARCHITECTURES, to=to), changed(BASES[to], keys={"architectures": [name]}))
+        Case(f"{to} by the name {name}", rows(F.ARCHITECTURES, to=to),
+             changed(BASES[to], keys={"architectures": [name]}))
         for to, names in _NAMES.items()
         for name in names
     ),
@@ -55,7 +58,8 @@ CASES = (
         Case(f"an MLA drafter of model_type {name}", rows(F.OTHER_MODEL_TYPES, to=MLA),
              changed(BASES[MLA], keys={"model_type": name}), error=words)
         for name, words in (
-            ("deepseek_v3", "MTP"), ("deepseek_v32", "MTP"), ("deepseek_mtp", "does not recognize"), ("glm_moe_dsa", "MTP"),
+            ("deepseek_v3", "MTP"), ("deepseek_v32", "MTP"), ("glm_moe_dsa", "MTP"),
+            ("deepseek_mtp", "does not recognize"),
         )
     ),
     _direct_queries(),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eaglekit.engines import Feature as F
-from eaglekit.engines import Verdict
+from eaglekit.engines import Feature, Verdict
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, TOP, Case, changed, drafter, rows
 from tests.live.material import GROUPED, HIDDEN
+
+F = Feature
 
 _COUNT = "num_aux_hidden_states"
 _OTHER = (1, 3, 6)

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy
 
-from eaglekit.engines import Feature as F
+from eaglekit.engines import Feature
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, Case, changed, drafter, rows, weights
 from tests.live.material import GROUPED, HIDDEN, VOCABULARY, Recorded, StandIn
+
+F = Feature
 
 _ASCENDING = {"beta_fast": 32.0, "beta_slow": 1.0, "original_max_position_embeddings": 32}
 _SCALED = {"rope_type": "yarn", "type": "yarn", "factor": 16.0, **_ASCENDING}
@@ -61,8 +63,8 @@ def _of(to: str) -> list[Case]:
         Case(f"{to}: the whole vocabulary with a map", rows(F.MAP_AT_FULL_VOCABULARY, to=to),
              changed(full, add={"d2t": StandIn("I64", (whole,), bytes(8 * whole))}), truth=full,
              error="draft_id_to_target_id"),
-        Case(f"{to}: a pruned vocabulary without d2t", rows(F.MAP_ABSENT, to=to), changed(pruned, without=["d2t", "t2d"]),
-             truth=pruned, taken_for=zeros),
+        Case(f"{to}: a pruned vocabulary without d2t", rows(F.MAP_ABSENT, to=to),
+             changed(pruned, without=["d2t", "t2d"]), truth=pruned, taken_for=zeros),
         Case(f"{to}: a pruned vocabulary without d2t that needs none", rows(F.MAP_ABSENT, to=to),
              changed(zeros, without=["d2t", "t2d"]), truth=zeros),
         Case(f"{to}: a map past the vocabulary", rows(F.MAP_PAST_VOCABULARY, to=to),

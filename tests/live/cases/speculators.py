@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eaglekit.engines import Feature as F
+from eaglekit.engines import Feature
 from tests.live.cases.case import LLAMA, MLA, QWEN3, TOP, Case, changed, rows, weights
 from tests.live.material import HIDDEN, KINDS
+
+F = Feature
 
 _BASE, _EAGLE31 = KINDS["speculators-eagle3"], KINDS["speculators-eagle3.1"]
 _BOTH = KINDS["speculators-norm_before_fc-norm_before_residual"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from eaglekit.engines import Feature as F
-from eaglekit.engines import Verdict
+from eaglekit.engines import Feature, Verdict
 from tests.live.cases.case import BASES, EAGLE31, LLAMA, MLA, QWEN3, TOP, Case, changed, drafter, rows, weights
 from tests.live.material import HIDDEN, KINDS, Recorded, StandIn
+
+F = Feature
 
 _OLD = {f"fc_norm.{n}.": f"aux_norm_{name}." for n, name in enumerate(("low", "mid", "high"))}
 _NORMS = tuple(f"model.fc_norm.{number}.weight" for number in range(3))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eaglekit.engines import Feature as F
+from eaglekit.engines import Feature
 from tests.live.cases.case import BASES, LLAMA, MLA, QWEN3, Case, changed, drafter, rows, weights
 from tests.live.material import HIDDEN
+
+F = Feature
 
 _OUTSIDE = ("lm_head", "d2t", "t2d")
 _ATTENTION = "layers.0.self_attn"
