@@ -17,7 +17,8 @@ from eaglekit.report.codes import CODES
 from eaglekit.report.json_text import dumps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LEGEND = """The last column of each table says how a row is known: *run here* is what the engine itself was seen to do, at the
+LEGEND = """\
+The last column of each table says how a row is known: *run here* is what the engine itself was seen to do, at the
 version in brackets, by a suite of this repository; *read* is what its code says; *reported* is what an issue or a pull
 request says.
 

@@ -15,8 +15,6 @@ from tests.live.serving import import_vllm
 
 VLLM = ENGINES["vllm"]
 TRIED = {row for case in CASES.values() for row in case.rows}
-BY_ITSELF = {Feature.IDS_V2}
-"""Rows whose function is called by itself, below: the runner that calls it is not there on a CPU."""
 READER = {
     Feature.SPECULATORS_FORMAT, Feature.SPECULATORS_TYPES, Feature.COPIED_KEYS, Feature.COPIED_KEYS_PARALLEL,
     Feature.KEYS_LEFT_INSIDE, Feature.ASSUMED_RESIDUAL,
@@ -32,7 +30,7 @@ HELD = {
 
 @pytest.mark.parametrize("drafter", [drafter.name for drafter in VLLM.classes])
 def test_every_row_that_holds_for_a_class_is_tried_with_it(drafter: str) -> None:
-    excused = {*TRIALS.untried, *BY_ITSELF, *(READER if drafter == MLA else ())}
+    excused = {*TRIALS.untried, *(READER if drafter == MLA else ())}
     wanted = {feature for feature, to in HELD if to == drafter} - excused
     assert wanted - {feature for feature, to in TRIED if to == drafter} == set()
 
@@ -54,7 +52,7 @@ def test_no_reason_is_given_for_a_row_that_is_tried() -> None:
 
 def test_what_the_table_calls_run_here_is_what_is_tried() -> None:
     run = {row.feature for row in VLLM.rows if VLLM.confirmation(row) is Confirmation.RUN}
-    assert run == {feature for feature, _ in TRIED} | BY_ITSELF
+    assert run == {feature for feature, _ in TRIED}
 
 
 def test_a_row_of_older_versions_is_not_called_run() -> None:

@@ -191,6 +191,7 @@ TRIALS = Trials(
     {
         F.RUNNERS: "a CPU has V1 only; that everything runs on V1 there is seen in every trial",
         F.USE_AUX_V2: "V2 needs a GPU",
+        F.IDS_V2: "V2 needs a GPU; its function that reads the ids is called by itself",
     },
 )
 
