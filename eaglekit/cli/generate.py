@@ -17,6 +17,12 @@ from eaglekit.report.codes import CODES
 from eaglekit.report.json_text import dumps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+LEGEND = """\
+The last column of each table says how a row is known: *run here* is what the engine itself was seen to do, at the
+version in brackets, by a suite of this repository; *read* is what its code says; *reported* is what an issue or a pull
+request says.
+
+"""
 NOTE = "<!-- Written by `make docs` from the program. Edit the program. -->\n\n"
 
 
@@ -33,7 +39,7 @@ def docs() -> Mapping[Path, str]:
     """Path -> text of every generated page."""
     pages = {Path("docs/commands") / f"{name}.md": _command_page(name) for name in COMMANDS}
     pages[Path("docs/dialects.md")] = _dialects_page()
-    pages[Path("docs/engines.md")] = f"# Engines\n\n{NOTE}{as_markdown(engines_table())}\n{engines_markdown()}"
+    pages[Path("docs/engines.md")] = f"# Engines\n\n{NOTE}{as_markdown(engines_table())}\n{LEGEND}{engines_markdown()}"
     pages[Path("docs/codes.md")] = _codes_page()
     return pages
 

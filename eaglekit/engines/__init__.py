@@ -8,7 +8,7 @@ from eaglekit.engines.findings import as_findings
 from eaglekit.engines.listing import as_markdown, capabilities_table, engines_markdown, engines_table
 from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Verdict, Version
 from eaglekit.engines.requests import parse_request
-from eaglekit.engines.rules import Behaviour, Capability, Engine, Feature
+from eaglekit.engines.rules import Behaviour, Capability, Confirmation, Engine, Feature, Trials
 from eaglekit.engines.tables import ENGINES
 
 __all__ = [
@@ -16,12 +16,14 @@ __all__ = [
     "Artefact",
     "Behaviour",
     "Capability",
+    "Confirmation",
     "Effect",
     "Engine",
     "Feature",
     "Reading",
     "Request",
     "Span",
+    "Trials",
     "Verdict",
     "Version",
     "as_findings",

@@ -89,7 +89,10 @@ def _flattened(
         text = f"knows no speculators_model_type {kind!r}, only {', '.join(kinds.values)}"
         effects.append(_effect(engine, "engine-format-unread", text, kinds))
     copied = rules.of(Feature.COPIED_KEYS_PARALLEL if kind == "peagle" else Feature.COPIED_KEYS).values
-    flat = dict(inner) | {key: config[key] for key in copied if config.get(key) is not None}
+    said = {key: config[key] for key in copied if config.get(key) is not None}
+    # What the reader copies it copies from the top level only: there, absent means off or none, whatever stands inside.
+    overwritten = set(copied) - set(rules.of(Feature.KEYS_LEFT_INSIDE).values)
+    flat = {key: value for key, value in inner.items() if key not in overwritten} | said
     assumed = rules.of(Feature.ASSUMED_RESIDUAL)
     residual_assumed = kind in assumed.values and config.get("norm_before_residual") is None
     if residual_assumed:
@@ -116,8 +119,9 @@ def _class(
     name = architecture
     if name is not None and lookup.behaviour is Behaviour.PREFIXED and not flattened:
         name = name if name.startswith("Eagle3") or name.endswith("Eagle3") else f"Eagle3{name}"
+    bare = name == architecture or architecture in lookup.values
     for drafter, names in registered.items():
-        if name in names:
+        if name in names and bare:
             return drafter, []
     fitting = _fitting(tuple(drafter for drafter, names in registered.items() if names), spec)
     known = registered[fitting][:2] if fitting else next(iter(registered.values()))[:2]

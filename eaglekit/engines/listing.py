@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eaglekit.engines.requests import known_engine
-from eaglekit.engines.rules import Behaviour, Capability, Engine, Feature
+from eaglekit.engines.rules import Behaviour, Capability, Confirmation, Engine, Feature
 from eaglekit.engines.tables import ENGINES
 from eaglekit.report import Table
 
@@ -23,10 +23,10 @@ _COLUMNS = ("engine", "title", "oldest", "newest", "read in")
 
 
 def capabilities_table(name: str) -> Table:
-    """Every row of one engine: feature, drafter class, versions, behaviour, source. Raises `Refusal` for others."""
+    """Every row of one engine: feature, class, versions, behaviour, source, how confirmed. Raises `Refusal`."""
     engine = known_engine(name)
-    columns = ("feature", "drafter", "target", "versions", "behaviour", "where or which", "source")
-    rows = tuple(_cells(row) for row in sorted(engine.rows, key=lambda row: row.feature.value))
+    columns = ("feature", "drafter", "target", "versions", "behaviour", "where or which", "source", "confirmed")
+    rows = tuple(_cells(engine, row) for row in sorted(engine.rows, key=lambda row: row.feature.value))
     return Table(f"engine-{name}", f"What {engine.title} does", columns, rows)
 
 
@@ -44,12 +44,15 @@ ACCEPTED = frozenset(
 """Features whose values are what an engine takes, also where it refuses everything else."""
 
 
-def _cells(row: Capability) -> tuple[str, ...]:
+def _cells(engine: Engine, row: Capability) -> tuple[str, ...]:
     drafter, target = row.drafter.replace("*", "any"), row.family or "any"
     values = ", ".join(row.values)
     listed = row.behaviour is Behaviour.REJECTED and row.values and row.feature in ACCEPTED
     behaviour = "anything but these is refused" if listed else row.behaviour.value
-    return (row.feature.value, drafter, target, str(row.span), behaviour, values, row.source)
+    confirmed = engine.confirmation(row)
+    on = f" ({engine.trials.version})" if confirmed is Confirmation.RUN and engine.trials else ""
+    known = f"{confirmed.value}{on}"
+    return (row.feature.value, drafter, target, str(row.span), behaviour, values, row.source, known)
 
 
 def as_markdown(table: Table) -> str:
@@ -70,7 +73,15 @@ A version such as 2026.07 is no release: of an engine whose behaviour was read i
 
 def _section(engine: Engine) -> str:
     hint = f"{engine.hint[0].upper()}{engine.hint[1:]}.\n\n" if engine.hint else ""
-    return f"## {engine.title}\n\n{hint}{as_markdown(capabilities_table(engine.name))}"
+    return f"## {engine.title}\n\n{hint}{_trials(engine)}{as_markdown(capabilities_table(engine.name))}"
+
+
+def _trials(engine: Engine) -> str:
+    if engine.trials is None:
+        return ""
+    untried = "".join(f"\n- {feature.value}: {why}." for feature, why in engine.trials.untried.items())
+    tried = f"Every row that holds at {engine.trials.version} is tried on the engine itself by `{engine.trials.suite}`"
+    return f"{tried}, except:\n{untried}\n\n" if untried else f"{tried}.\n\n"
 
 
 def _line(cells: Sequence[object]) -> str:

@@ -19,6 +19,7 @@ class Feature(str, Enum):
     SPECULATORS_CLASSES = "class by transformer_layer_config.model_type"
     COPIED_KEYS = "top-level keys its speculators reader keeps"
     COPIED_KEYS_PARALLEL = "top-level keys its speculators reader keeps of a P-EAGLE config"
+    KEYS_LEFT_INSIDE = "kept keys that it leaves alone in transformer_layer_config when the top level has none"
     ASSUMED_RESIDUAL = "norm_before_residual absent in a speculators config"
     LOOKUP = "architectures"
     ARCHITECTURES = "registered class names"
@@ -40,6 +41,7 @@ class Feature(str, Enum):
     NORM_BEFORE_RESIDUAL = "norm_before_residual"
     QK_NORM = "q/k norms"
     ATTENTION_BIAS = "attention biases"
+    OUTPUT_BIAS = "bias of the attention's output"
     MLP_BIAS = "MLP biases"
     FC_BIAS = "a bias of fc"
     WIDTH = "number of captured states fc is built for"
@@ -127,6 +129,17 @@ class Behaviour(str, Enum):
     REPLACED_AT_SAME_WIDTH = "replaced by the target's when both are equally wide"
 
 
+class Confirmation(str, Enum):
+    """How it is known that a row is right."""
+
+    RUN = "run here"
+    """The engine itself was seen to do it, by our own suite."""
+    READ = "read"
+    """Its code says so."""
+    REPORTED = "reported"
+    """An issue or a pull request says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capability:
     """One fact about an engine."""
@@ -165,6 +178,21 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Trials:
+    """A suite of ours that tries every row of one version on the engine itself."""
+
+    version: Version
+    suite: str
+    """What runs it."""
+    untried: Mapping[Feature, str]
+    """Rows that cannot be tried where it runs, and why."""
+
+    def cover(self, row: Capability) -> bool:
+        """Whether the suite tries `row`."""
+        return self.version in row.span and row.feature not in self.untried
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """A program that loads drafters."""
 
@@ -176,11 +204,20 @@ class Engine:
     rows: tuple[Capability, ...]
     hint: str = ""
     """What somebody who serves with it must know besides the file."""
+    read_throughout: bool = False
+    """Whether the code of every release was read; else a row that names a thread is known from that thread."""
+    trials: Trials | None = None
 
     @property
     def versions(self) -> tuple[Version, ...]:
         """The known versions, oldest first."""
         return tuple(release.version for release in self.releases)
+
+    def confirmation(self, row: Capability) -> Confirmation:
+        """How it is known that `row` is right."""
+        if self.trials is not None and self.trials.cover(row):
+            return Confirmation.RUN
+        return Confirmation.REPORTED if "#" in row.source and not self.read_throughout else Confirmation.READ
 
     def turns(self) -> frozenset[Version]:
         """The known versions at which some row begins or ends to hold."""

@@ -92,7 +92,7 @@ def test_ids_are_sorted_and_counted_once() -> None:
 
 
 def test_the_v2_runner_also_reads_layer_ids_from_0_27_on_and_v1_does_not() -> None:
-    config = {TOP: None, "eagle_config": None, "layer_ids": [3, 17, 30]}
+    config = {TOP: None, "eagle_config": {"layer_ids": [3, 17, 30]}}
     assert verdict(made(config=config), "vllm@0.29") is DEGRADED
     assert "without Triton, ignores layer_ids and captures" in sentence(
         made(config=config), "vllm@0.29", "engine-layers-wrong"
@@ -183,6 +183,11 @@ def test_names_that_the_registry_has_after_the_prefix_serve(name: str) -> None:
 def test_a_name_that_the_prefix_spoils_is_refused(name: str) -> None:
     text = sentence(made(config={"architectures": [name]}), "vllm", "engine-class-unregistered")
     assert f"{name!r}, looked up as 'Eagle3{name}'" in text
+
+
+def test_a_name_that_is_no_model_of_its_own_is_refused_although_the_prefix_makes_it_one() -> None:
+    assert verdict(made(config={"architectures": ["Eagle3Qwen3vlForCausalLM"]}), "vllm") is READS
+    assert verdict(made(config={"architectures": ["Qwen3vlForCausalLM"]}), "vllm") is REJECTS
 
 
 def test_the_mla_class_exists_from_0_18_on() -> None:
@@ -278,6 +283,22 @@ def test_attention_biases_serve_from_0_16_on_with_their_flag() -> None:
     artefact = made(LLAMA.replacing(attention_bias=True), config={"attention_bias": True})
     assert verdict(artefact, "vllm@0.16") is READS
     assert verdict(artefact, "vllm@0.15") is MISREADS
+
+
+QWEN3 = {"architectures": ["Eagle3Qwen3ForCausalLM"]}
+
+
+def test_the_qwen3_class_has_no_bias_on_the_attention_s_output() -> None:
+    spec = LLAMA.replacing(qk_norm=True, attention_bias=True)
+    text = sentence(made(spec, config=QWEN3 | {"attention_bias": True}), "vllm", "engine-tensor-dropped")
+    assert text.startswith("vLLM drops layers.0.self_attn.o_proj.bias silently")
+
+
+def test_only_the_llama_class_has_mlp_biases() -> None:
+    biased = LLAMA.replacing(mlp_bias=True)
+    assert verdict(made(biased, config={"mlp_bias": True}), "vllm") is READS
+    assert verdict(made(biased.replacing(qk_norm=True), config=QWEN3 | {"mlp_bias": True}), "vllm") is MISREADS
+    assert verdict(made(MLA.replacing(mlp_bias=True), config={"mlp_bias": True}), "vllm") is MISREADS
 
 
 def test_query_norms_are_refused_by_the_llama_class() -> None:
@@ -386,6 +407,18 @@ def test_the_v2_runner_cannot_serve_a_drafter_of_the_final_state() -> None:
 def test_the_v1_runner_serves_the_final_state_after_a_fall_back() -> None:
     text = sentence(made(FINAL, config=FINAL_KEYS), "vllm@0.29", "engine-final-state")
     assert text.endswith("; the V1 runner, to which vLLM falls back on CPU or without Triton, serves it")
+
+
+def test_an_mla_drafter_of_the_final_state_fails_on_both_runners() -> None:
+    artefact = made(MLA.replacing(fusion=Fusion.FINAL_STATE, aux_layers=()), config=FINAL_KEYS)
+    assert verdict(artefact, "vllm@0.28") is REJECTS
+    assert "its MLA drafter applies fc all the same" in sentence(artefact, "vllm@0.29", "engine-final-state")
+
+
+def test_a_parallel_drafter_of_the_qwen3_class_is_served() -> None:
+    artefact = made(PARALLEL.replacing(qk_norm=True), config=QWEN3 | {"mask_token_id": 7})
+    reading = read(artefact, "vllm")
+    assert (reading.verdict, reading.unknown) == (DEGRADED, ())
 
 
 def test_captured_states_without_an_fc_fail_on_v2_and_are_not_captured_on_v1() -> None:
@@ -575,18 +608,33 @@ def test_another_model_type_inside_is_refused() -> None:
     assert text.endswith("this one says 'mistral'")
 
 
+def test_a_switch_inside_is_overwritten_by_its_absence_at_the_top() -> None:
+    artefact = speculators(EAGLE31, config={"fc_norm": None, "norm_output": None}, inner={"fc_norm": True})
+    assert verdict(artefact, "vllm@0.25") is REJECTS
+    artefact = speculators(LLAMA.replacing(feedback=Feedback.NORMED), config={"norm_output": None},
+                           inner={"norm_output": True})  # fmt: skip
+    assert verdict(artefact, "vllm@0.24") is READS
+    assert verdict(artefact, "vllm@0.25") is MISREADS
+
+
+def test_layer_ids_inside_are_left_alone() -> None:
+    artefact = speculators(config={TOP: None}, inner={TOP: [3, 17, 30]})
+    assert "engine-layers-wrong" not in {effect.code for effect in read(artefact, "vllm").effects}
+
+
 def test_no_model_type_inside_means_llama() -> None:
     assert verdict(speculators(inner={"model_type": None}), "vllm") is READS
 
 
-def test_a_parallel_speculator_is_known_from_0_22_on_and_needs_no_flag() -> None:
+def test_a_parallel_speculator_is_known_from_0_22_on_and_must_be_told_unless_it_is_the_model() -> None:
     artefact = speculators(PARALLEL, config={"speculators_model_type": "peagle", "mask_token_id": 7})
     assert verdict(artefact, "vllm@0.21") is REJECTS
-    assert verdict(artefact, "vllm") is READS
+    assert verdict(artefact, "vllm") is DEGRADED
+    assert sentence(artefact, "vllm", "engine-parallel-drafting").endswith("a start with this folder as the model")
 
 
 def test_a_parallel_speculator_with_state_norms_is_refused_unless_the_flag_is_inside() -> None:
     spec = PARALLEL.replacing(fusion_norm=FusionNorm.PER_STATE)
     keys = {"speculators_model_type": "peagle", "mask_token_id": 7}
     assert verdict(speculators(spec, config=keys), "vllm") is REJECTS
-    assert verdict(speculators(spec, config=keys, inner={"fc_norm": True}), "vllm") is READS
+    assert verdict(speculators(spec, config=keys, inner={"fc_norm": True}), "vllm") is DEGRADED

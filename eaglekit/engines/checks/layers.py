@@ -17,7 +17,11 @@ from eaglekit.engines.rules import Behaviour, Capability, Feature
 
 WRONG, BEYOND, ARGUMENT = "engine-layers-wrong", "engine-layers-uncapturable", "engine-layers-argument"
 
-ID_PATHS = ("eagle_aux_hidden_state_layer_ids", "eagle_config.eagle_aux_hidden_state_layer_ids", "layer_ids")
+ID_PATHS = (
+    "eagle_aux_hidden_state_layer_ids",
+    "eagle_config.eagle_aux_hidden_state_layer_ids",
+    "eagle_config.layer_ids",
+)
 """Every place in which somebody writes layer ids."""
 
 _PLACES: Mapping[str, str] = MappingProxyType({

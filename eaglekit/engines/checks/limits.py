@@ -69,8 +69,10 @@ def _served(case: Case, has_mask: bool) -> Found:
     if not path:
         text = f"needs the mask token's id under one of {', '.join(token.values)}"
         yield case.effect(Verdict.REJECTS, PARALLEL, text, token)
-    elif has_mask and not case.view.flattened:
+    elif has_mask:
         text = 'drafts in parallel only when told: `"parallel_drafting": true` in `--speculative-config`'
+        # The speculators entry point fills that in, and only it: vllm/transformers_utils/config.py.
+        text += ", or a start with this folder as the model" if case.view.flattened else ""
         yield case.effect(Verdict.DEGRADED, PARALLEL, text, row)
 
 

@@ -76,6 +76,9 @@ def _fed(case: Case, runner: Runner) -> Found:
     elif final and row.behaviour is Behaviour.REJECTED:
         text = "always captures states, and this drafter has no fc for them: it reads the final state"
         yield case.effect(Verdict.REJECTS, FINAL, text, row)
+    elif said is False and row.behaviour is Behaviour.NOT_APPLIED:
+        text = f"captures no states, because eagle_config says so, and {case.drafter.title} applies fc all the same"
+        yield case.effect(Verdict.REJECTS, FINAL, text, row)
     elif final and (row.behaviour is Behaviour.ABSENT or said is not False):
         text = "captures states and builds an fc; this drafter reads the final state and stores none"
         yield case.effect(Verdict.MISREADS, FINAL, text, row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from eaglekit.drafter import PARTS, Feedback, FusionNorm, Part, Residual, Role, Spec
@@ -30,6 +30,8 @@ class OptionalParts:
     """The key that people set for it."""
     norms: bool = True
     """Whether a parameter without a tensor holds ones."""
+    rest: Feature | None = None
+    """Whose rows tell of these parts where no row tells of them alone."""
 
 
 OPTIONALS = (
@@ -41,6 +43,8 @@ OPTIONALS = (
                   Feature.UNEXPECTED_TENSOR),
     OptionalParts(Feature.ATTENTION_BIAS, (Part.QUERY_BIAS, Part.KEY_BIAS, Part.VALUE_BIAS, Part.OUTPUT_BIAS),
                   lambda spec: spec.attention_bias, Feature.UNEXPECTED_BIAS, "attention_bias", norms=False),
+    OptionalParts(Feature.OUTPUT_BIAS, (Part.OUTPUT_BIAS,), lambda spec: spec.attention_bias, Feature.UNEXPECTED_BIAS,
+                  "attention_bias", norms=False, rest=Feature.ATTENTION_BIAS),
     OptionalParts(Feature.MLP_BIAS, (Part.GATE_BIAS, Part.UP_BIAS, Part.DOWN_BIAS), lambda spec: spec.mlp_bias,
                   Feature.UNEXPECTED_BIAS, "mlp_bias", norms=False),
     OptionalParts(Feature.FC_BIAS, (Part.FUSION_BIAS,), lambda spec: spec.fusion_bias, Feature.UNEXPECTED_BIAS, "bias",
@@ -54,8 +58,15 @@ _FALL_BACK: Mapping[Feature, Feature] = MappingProxyType({Feature.UNEXPECTED_INP
 
 def optional_parts(case: Case) -> Found:
     """Norms and biases that the class has no parameters for, loads without applying, or builds without a tensor."""
+    alone = {
+        optional.rest: optional.parts
+        for optional in OPTIONALS
+        if optional.rest and optional.feature in case.rules.chosen
+    }
     for optional in OPTIONALS:
-        yield from _optional(case, optional)
+        if optional.rest is None or optional.feature in case.rules.chosen:
+            others = alone.get(optional.feature, ())
+            yield from _optional(case, replace(optional, parts=tuple(p for p in optional.parts if p not in others)))
 
 
 def _optional(case: Case, optional: OptionalParts) -> Found:

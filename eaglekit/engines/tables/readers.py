@@ -34,6 +34,7 @@ _ = partial(Capability, "speculators")
 SPECULATORS = Engine(
     name="speculators",
     title="speculators",
+    read_throughout=True,
     releases=releases(
         ("0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0"),
         "the tag; 0.9.0 the wheel",

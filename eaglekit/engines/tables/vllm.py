@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -12,6 +13,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     between,
     releases,
@@ -39,12 +41,16 @@ _v2 = "vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py"
 _targets = "vllm/model_executor/models/interfaces.py"
 _deepseek = "vllm/model_executor/models/deepseek_v2.py"
 _eagle31 = "vllm-project/vllm#42764"
+_MASK_IDS = ("dflash_config.mask_token_id", "mask_token_id", "dspark_noise_token_id", "pard_token", "ptd_token_id")
 _roped = ("rope_parameters.rope_theta", "rope_theta")
 
 _ = partial(Capability, "vllm")
 
 _CLASSES = (
-    _("*",   F.LOOKUP,        EVER,           B.PREFIXED, _eagle),
+    # The name is looked up as it is written first, so what Eagle3 is put before must be a model of its own.
+    _("*",   F.LOOKUP,        EVER,           B.PREFIXED, _eagle,
+      ("LlamaForCausalLM", "Qwen3ForCausalLM", "MiniMaxM2ForCausalLM", "DeepseekV2ForCausalLM",
+       "DeepseekV3ForCausalLM")),
     _(LLAMA, F.ARCHITECTURES, EVER,           B.HONOURED, _registry,
       ("Eagle3LlamaForCausalLM", "LlamaForCausalLMEagle3")),
     _(LLAMA, F.ARCHITECTURES, since("0.32"),  B.HONOURED, _registry,
@@ -79,6 +85,7 @@ _SPECULATORS = (
       ("fc_norm", "norm_output")),
     _("*", F.COPIED_KEYS_PARALLEL, since("0.22"),           B.HONOURED,     _reader,
       ("draft_vocab_size", "target_hidden_size", "norm_before_residual", "norm_before_fc", "mask_token_id", _IDS)),
+    _("*", F.KEYS_LEFT_INSIDE,     EVER,                    B.HONOURED,     _reader, ("target_hidden_size", _IDS)),
     _("*", F.ASSUMED_RESIDUAL,     EVER,                    B.ASSUMED_TRUE, _reader, ("eagle3",)),
 )  # fmt: skip
 
@@ -118,10 +125,16 @@ _SWITCHES = (
     _(QWEN3, F.QK_NORM,              EVER,                   B.HONOURED,    _qwen3),
     _(LLAMA, F.ATTENTION_BIAS,       before("0.16"),         B.ABSENT,      _llama),
     _(LLAMA, F.ATTENTION_BIAS,       since("0.16"),          B.HONOURED,    _llama, ("attention_bias",)),
-    _("*",   F.MLP_BIAS,             EVER,                   B.HONOURED,    _llama, ("mlp_bias",)),
+    _(QWEN3, F.ATTENTION_BIAS,       EVER,                   B.HONOURED,    _qwen3, ("attention_bias",)),
+    _(QWEN3, F.OUTPUT_BIAS,          EVER,                   B.ABSENT,      "vllm/model_executor/models/qwen3.py"),
+    _(LLAMA, F.MLP_BIAS,             EVER,                   B.HONOURED,    _llama, ("mlp_bias",)),
+    _(QWEN3, F.MLP_BIAS,             EVER,                   B.ABSENT,      _qwen3),
+    _(MLA,   F.MLP_BIAS,             EVER,                   B.ABSENT,      _mla),
     _("*",   F.FC_BIAS,              EVER,                   B.ABSENT,      _llama),
     _("*",   F.USE_AUX,              before("0.12"),         B.ABSENT,      _v1),
     _("*",   F.USE_AUX,              since("0.12"),          B.HONOURED,    _v1,
+      ("eagle_config.use_aux_hidden_state",)),
+    _(MLA,   F.USE_AUX,              EVER,                   B.NOT_APPLIED, _mla,
       ("eagle_config.use_aux_hidden_state",)),
     _("*",   F.USE_AUX_V2,           EVER,                   B.REJECTED,    _v2,
       ("eagle_config.use_aux_hidden_state",)),
@@ -135,7 +148,7 @@ _LAYERS = (
     _("*",   F.IDS,            between("0.11.2", "0.22"), B.BOUNDARY, "vllm-project/vllm#25961", (_IDS,)),
     _("*",   F.IDS,            since("0.22"),            B.BOUNDARY, _eagle31, (_IDS, _NESTED)),
     _("*",   F.IDS_V2,         before("0.27"),           B.BOUNDARY, _v2, (_IDS,)),
-    _("*",   F.IDS_V2,         since("0.27"),            B.BOUNDARY, _v2, (_IDS, "layer_ids")),
+    _("*",   F.IDS_V2,         since("0.27"),            B.BOUNDARY, _v2, (_IDS, "eagle_config.layer_ids")),
     _("*",   F.DEFAULT_IDS,    EVER,                     B.EARLY_MIDDLE_LATE, _targets),
     _("*",   F.LAST_BOUNDARY,  EVER,                     B.CAPTURED, _targets),
     _("*",   F.LAST_BOUNDARY,  before("0.25"),           B.NEVER,    "vllm-project/vllm#46788", (), "deepseek"),
@@ -165,10 +178,22 @@ _SIZES = (
     _("*",   F.ROPE_SCALING,           EVER,           B.HONOURED, _llama),
     _(LLAMA, F.PARALLEL,               before("0.16"), B.ABSENT,   _llama),
     _(LLAMA, F.PARALLEL,               since("0.16"),  B.HONOURED, _proposer),
+    _(QWEN3, F.PARALLEL,               EVER,           B.HONOURED, _qwen3),
     _(MLA,   F.PARALLEL,               EVER,           B.ABSENT,   _mla),
     _(LLAMA, F.MASK_ID,             EVER,           B.HONOURED, _proposer,
-      ("dflash_config.mask_token_id", "mask_token_id", "dspark_noise_token_id", "pard_token", "ptd_token_id")),
+      _MASK_IDS),
+    _(QWEN3, F.MASK_ID,             EVER,           B.HONOURED, _proposer, _MASK_IDS),
 )  # fmt: skip
+
+TRIALS = Trials(
+    Version.parse("0.32.0"),
+    "make test-engines",
+    {
+        F.RUNNERS: "a CPU has V1 only; that everything runs on V1 there is seen in every trial",
+        F.USE_AUX_V2: "V2 needs a GPU",
+        F.IDS_V2: "V2 needs a GPU; its function that reads the ids is called by itself",
+    },
+)
 
 VLLM = Engine(
     name="vllm",
@@ -186,6 +211,8 @@ VLLM = Engine(
         DrafterClass(MLA, Attention.MLA, "its MLA drafter"),
     ),
     rows=(*_CLASSES, *_SPECULATORS, *_TENSORS, *_SWITCHES, *_LAYERS, *_SIZES),
+    read_throughout=True,
+    trials=TRIALS,
     hint='say "method": "eagle3" in --speculative-config: without it the method is guessed from the path, and a path '
          'without "eagle3" in it is taken for an ordinary draft model',
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What eaglekit says about engines, asked of the engines themselves: `make test-engines`."""
