@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eaglekit.report import Finding, Refusal
+from eaglekit.serving.address import Address, parse_address, parsed, unusable
 from eaglekit.serving.counters import Counters
-from eaglekit.serving.http import Address, parse_address, parsed, unusable
 from eaglekit.serving.job import Prompt
 from eaglekit.serving.outcome import Answer
 from eaglekit.serving.prometheus import Scrape, scrape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,9 +93,10 @@ def parse(line: str) -> News:
     """What one line tells. Raises `Unreadable`."""
     try:
         document = json.loads(line)
-        return READERS[document["kind"]](document)
+        news: News = READERS[document["kind"]](document)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise Unreadable(f"{type(error).__name__}: {error}") from None
+    return news
 
 
 def _loaded(document: Mapping[str, Any]) -> Loaded:
@@ -136,15 +137,20 @@ def _round(document: Mapping[str, Any]) -> Round:
 
 
 def _failed(document: Mapping[str, Any]) -> Failed:
-    words = [_text(document[name]) for name in ("during", "type", "message", "place")]
-    return Failed(*words, identity=_text(document.get("identity", "")))
+    during, kind, message, place = (_text(document[name]) for name in ("during", "type", "message", "place"))
+    return Failed(during, kind, message, place, _text(document.get("identity", "")))
 
 
 def _done(document: Mapping[str, Any]) -> Done:
     return Done(_counters(document["counters"]), _text(document["why"]))
 
 
-READERS = {"loaded": _loaded, "text": _answer, "failed": _failed, "done": _done}
+READERS: Mapping[str, Callable[[Mapping[str, Any]], News]] = {
+    "loaded": _loaded,
+    "text": _answer,
+    "failed": _failed,
+    "done": _done,
+}
 """Kind of a line -> what reads it."""
 
 

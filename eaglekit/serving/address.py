@@ -1,4 +1,4 @@
-"""Asking a server for JSON or text: with limits on time and size, no redirects, and no word about the key it is given."""
+"""`Address`: asking a server for JSON or text, with limits, no redirects, and no word about the key it is given."""
 
 from __future__ import annotations
 
