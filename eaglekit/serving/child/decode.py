@@ -98,7 +98,8 @@ def runner(llm: Any) -> Any:
 def boundaries(llm: Any) -> list[int] | None:
     """The layers whose states the target hands to the drafter, in vLLM's own count; None where it does not say."""
     try:
-        model = runner(llm).get_model()
+        running = runner(llm)
+        model = getattr(running, "get_model", lambda: running.model)()
         inner = getattr(model, "get_language_model", lambda: model)()
         captured = getattr(getattr(inner, "model", inner), "aux_hidden_state_layers", None)
     except AttributeError:
@@ -111,7 +112,8 @@ def watched(llm: Any, best: int) -> tuple[Any, str]:
     from watching import Watch
 
     try:
-        return Watch(runner(llm).drafter, best), ""
+        running = runner(llm)
+        return Watch(getattr(running, "drafter", None) or running.speculator, best), ""
     except AttributeError as error:
         return None, f"this vLLM keeps its drafter elsewhere: {error}"
 
