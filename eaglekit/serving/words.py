@@ -10,7 +10,7 @@ SECRET_NAME = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|_KEY|_KEY_
 SECRET = re.compile(r"\b(?:hf_|sk-|ghp_|xox[abp]-)[\w-]{8,}|(?<=Bearer )\S+")
 PATH = re.compile(r"(?<![\w.:/])/(?:[^\s/:'\"()\[\],]+/)+([^\s/:'\"()\[\],]+)")
 """An absolute path; what is left of it is its last name."""
-PACKAGE = re.compile(r"\S*/(?:site|dist)-packages/")
+PACKAGE = re.compile(r"[^\s'\"(]*/(?:site|dist)-packages/")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 PREFIX = re.compile(r"^(?:\([\w ]+(?:pid=\d+)?\)\s*)?(?:(?:DEBUG|INFO|WARNING|ERROR)\s+[\d-]+ [\d:]+\s+\[[^\]]*\]\s*)?")
 """What vLLM's logger puts in front of a line: the process, the level, the moment and the place."""
@@ -30,6 +30,8 @@ def fit_to_print(text: str, names: Mapping[str, str] | None = None) -> str:
     """`text` without secrets, with every path of `names` (path -> name) and every other absolute one called by name."""
     for path in sorted(names or {}, key=len, reverse=True):
         text = text.replace(path, (names or {})[path])
+    # Long enough for what is kept, short enough that patterns take no time.
+    text = text[: 8 * LONGEST]
     text = PATH.sub(r"\1", PACKAGE.sub("", COLOUR.sub("", SECRET.sub("***", text))))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 

@@ -60,7 +60,7 @@ def ask(task: Task, wish: Wish, spec: Spec, texts: Sequence[Text], stop: Sequenc
     loaded = done.loaded
     origin = {
         "name": "vllm", "version": loaded.version, "torch": loaded.torch, "device": loaded.device,
-        "dtype": loaded.dtype, "quantization": loaded.quantization, "arguments": dict(loaded.arguments),
+        "dtype": loaded.dtype, "quantization": loaded.quantization, "arguments": without_folders(loaded.arguments),
     }  # fmt: skip
     return Asked(
         f"vLLM {loaded.version}", done.answers, done.done.counters, loaded.dtype, loaded.boundaries,
@@ -88,6 +88,14 @@ def job_of(task: Task, wish: Wish, spec: Spec, prompts: Sequence[Prompt], stop: 
         plain_rotation_on_cpu=spec.attention is Attention.MLA or has_latent_attention(task.target),
         arguments=wish.arguments,
     )
+
+
+def without_folders(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments with every folder and file of this machine called by its last name: reports are published."""
+    return {
+        name: Path(value).name if isinstance(value, str) and value.startswith(("/", "~")) else value
+        for name, value in arguments.items()
+    }
 
 
 def has_latent_attention(target: Target) -> bool:
