@@ -89,7 +89,10 @@ def serving_with(python: str, folder: Path, target: str, drafter: str, *options:
 
 def with_metadata(python: str, folder: Path) -> Path:
     """A folder for PYTHONPATH with metadata of the name that vLLM asks for: the wheel for CPUs has another one."""
-    ask = "from importlib.metadata import *\nn = packages_distributions()['vllm']\nprint(version(n[0]) * ('vllm' not in n))"
+    ask = (
+        "from importlib.metadata import packages_distributions, version\nnames = packages_distributions()['vllm']\n"
+        "print('' if 'vllm' in names else version(names[0]))"
+    )
     found = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
     if found:
         written = folder / "metadata" / f"vllm-{found}+cpu.dist-info"
