@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from eaglekit.cli.computing_options import computing_options, device_of
+from eaglekit.cli.engine_options import engine_options, find_wish, refuse_engine_combinations
 from eaglekit.cli.options import FiniteRange, measured_meaning_options, stacked
 from eaglekit.cli.output import guarded, json_option, print_report, say
 from eaglekit.cli.report_files import refuse_taken, write_new
@@ -63,6 +64,7 @@ report_options = stacked(
 @text_options
 @measure_options
 @computing_options
+@engine_options
 @measured_meaning_options
 @report_options
 @json_option
@@ -72,7 +74,9 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
 
     PATH is a folder or a Hub id. Three stages, each only when the one before found no error: structure (files, config,
     maps, and the target's), numbers (finite outputs, parity with --baseline), behaviour (acceptance length and drift on
-    the target's own responses). How each figure is made: docs/validate.md. Exit code 1 when something is wrong.
+    the target's own responses). With --engine vllm a fourth one, served: a real vLLM must load the drafter, draft the
+    same tokens and count what the reference predicts. How each figure is made: docs/validate.md. Exit code 1 when
+    something is wrong.
 
     \b
     Examples:
@@ -80,9 +84,12 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
       eaglekit validate ./drafter --target ./target --prompts answers.jsonl --gpu --html report.html
       eaglekit validate ./drafter --target ./target --prompts questions.jsonl --generate 256
       eaglekit validate ./drafter --target ./target --capture states.safetensors --min-acceptance-length 2.5
+      eaglekit validate ./drafter --target ./target --prompts answers.jsonl --engine vllm
+      eaglekit validate ./drafter --target ./target --prompts answers.jsonl --engine vllm --endpoint http://HOST:8000
       eaglekit validate ./converted --baseline ./source --target ./target --prompts answers.jsonl -o report.json
     """
     _refuse_combinations(wishes)
+    refuse_engine_combinations(wishes)
     refuse_taken([report_file, html_file])
     from eaglekit.cli.extras import missing_extras, require_extras
 
@@ -95,10 +102,11 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         from eaglekit.report.html.needs import need
 
         need("jinja2", "matplotlib")
+    engine = find_wish(wishes)
     from eaglekit.validate.binding import without_paths
     from eaglekit.validate.check import check
 
-    task, typed = _task(path, quiet=as_json, **wishes)
+    task, typed = _task(path, quiet=as_json, **{**wishes, "engine": engine})
     report = without_paths(check(task, missing=missing_extras()), [path, *typed])
     write_report(report, report_file, html_file)
     tables = [table.name for table in report.tables if table.name not in HIDDEN_TABLES]
@@ -111,12 +119,12 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         raise SystemExit(1)
 
 
-COMPUTING = ("prompts", "capture", "generate", "baseline", "min_acceptance_length", "probe_layers")
+COMPUTING = ("prompts", "capture", "generate", "baseline", "min_acceptance_length", "probe_layers", "engine")
 """Options that ask for something to be computed."""
 SHOWN = (
     "weights", "dialect", "written by", "aux_layers", "fusion_norm", "feedback", "residual", "vocabulary map", "texts",
     "arithmetic", "sampled acceptance", "function beside the baseline", "logits beside the baseline",
-    "state growth over depth", "baseline: state growth over depth",
+    "state growth over depth", "baseline: state growth over depth", "served by", "drafts in the engine",
 )  # fmt: skip
 """Facts for people; `--json` and the report have all of them."""
 HIDDEN_TABLES = frozenset({"tensors", "dropped-keys", "engines"})
@@ -179,7 +187,7 @@ def _task(path: str, *, quiet: bool, **wishes: Any) -> tuple[Any, list[str]]:
 MEANING = ("aux_layers", "aux_convention", "settings", "target_family", "dialect", "drops")
 TAKEN = (
     "prompts", "capture", "generate", "limit", "draft_tokens", "depth", "temperature", "min_acceptance_length",
-    "probe_layers", "dtype", "activations",
+    "probe_layers", "dtype", "activations", "engine",
 )  # fmt: skip
 
 

@@ -103,6 +103,14 @@ def _without(reading: Reading, code: str) -> Reading:
     return replace(reading, effects=effects, verdict=worst(tuple(effect.verdict for effect in effects)))
 
 
+def drafter_options(spec: Spec, *, engine: str, drafter: str, target: str, draft_tokens: int) -> dict[str, Any]:
+    """What the newest known version of an engine is told about a drafter, as its recipe writes it in JSON or YAML."""
+    wanted = _wanted(spec, drafter, target, draft_tokens)
+    ways = _ways(known_engine(engine), known_engine(engine).versions[-1], wanted)
+    told = [way for way in ways if way.place is Place.OPTIONS]
+    return {way.spelling: way.value if way.value is not None else wanted[way.setting] for way in told}
+
+
 Wanted = Mapping[Setting, Any]
 """What a server is to be told; a setting that does not come up is left out."""
 

@@ -21,7 +21,7 @@ from eaglekit.validate.baseline import Beside, compare
 from eaglekit.validate.binding import bind_drafter, moments, refuse_changed, settings, tool
 from eaglekit.validate.found import Found
 from eaglekit.validate.probe import Reading, doubted, shifted
-from eaglekit.validate.stages import BEHAVIOUR, CAPTURE, NUMBERS, PROBE, STRUCTURE
+from eaglekit.validate.stages import BEHAVIOUR, CAPTURE, NUMBERS, PROBE, SERVED, STRUCTURE
 from eaglekit.validate.structure import Structure, examine
 from eaglekit.validate.task import Task
 
@@ -44,6 +44,8 @@ def check(task: Task, *, missing: Sequence[str] = ()) -> Report:
     found = Found()
     judged = _structure(task, found)
     _stages(task, judged, found, missing)
+    if task.engine is not None:
+        found.stages.left_out("the stages before it did not give figures", SERVED)
     _gate(task, found)
     refuse_changed(task.drafter, before)
     report = judged.drafter.report

@@ -31,6 +31,12 @@ RULE = (
 )
 
 
+ENGINE_CLAIMS = frozenset({
+    ("stages", "served"), ("facts", "served by"), ("facts", "engine arguments"), ("facts", "drafts in the engine"),
+})  # fmt: skip
+"""What only a real engine can tell again, beside the measurements that it gives its name to."""
+
+
 class Verdict(str, Enum):
     """What became of a claim."""
 
@@ -127,6 +133,8 @@ class Here:
         """The verdict on a claim that nothing here answers to."""
         if self.nothing:
             return Verdict.NOT_REPEATED, self.nothing
+        if claim.name.startswith("vllm: ") or (claim.place, claim.name) in ENGINE_CLAIMS:
+            return Verdict.NOT_REPEATED, "it is what a real engine did: validate --engine vllm asks one"
         if self.without_baseline and "baseline" in claim.name:
             return Verdict.NOT_REPEATED, "it is about a baseline: give it with --baseline"
         if self.same_tool:

@@ -22,6 +22,7 @@ from eaglekit.validate.task import Task
 from eaglekit.validate.verdicts import acceptance_findings
 
 if TYPE_CHECKING:
+    from eaglekit.serving.wish import Wish
     from eaglekit.target.captured import Capture
     from eaglekit.validate.material import Material
     from eaglekit.validate.measuring import Behaviour, Side
@@ -67,6 +68,8 @@ def numbers_and_behaviour(
         found.stages.left_out(NOTHING_TO_MEASURE_ON, CAPTURE, BEHAVIOUR)
     else:
         if _behaviour(task, sides, material, material.capture, found):
+            if task.engine is not None:
+                _served(task, task.engine, sides[0], material, found)
             _probe(task, sides[0], readings, material.capture, found)
 
 
@@ -193,6 +196,14 @@ def _behaviour(task: Task, sides: Sequence[Side], material: Material, capture: C
     about = f"{total.measured} of {total.texts} texts, {total.rounds:,} served rounds, {total.slots:,} slots"
     found.stages.ended(BEHAVIOUR, about, errors)
     return True
+
+
+def _served(task: Task, wish: Wish, side: Side, material: Material, found: Found) -> None:
+    """The drafter in a real engine."""
+    from eaglekit.validate.served import serve
+
+    assert material.capture is not None  # noqa: S101 - there are figures
+    serve(task, wish, side, material, material.capture, found)
 
 
 def _gap(drafter: Behaviour, baseline: Behaviour, slots: int) -> Sequence[Measurement]:

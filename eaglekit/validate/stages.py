@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from eaglekit.report import Table
 
 STRUCTURE, CAPTURE, NUMBERS, BEHAVIOUR, PROBE = "structure", "capture", "numbers", "behaviour", "layer probe"
-ORDER = (STRUCTURE, CAPTURE, NUMBERS, BEHAVIOUR, PROBE)
+SERVED = "served"
+ORDER = (STRUCTURE, CAPTURE, NUMBERS, BEHAVIOUR, SERVED, PROBE)
 PASSED, FAILED, LEFT_OUT = "passed", "failed", "not run"
 
 

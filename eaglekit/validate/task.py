@@ -10,6 +10,7 @@ from pathlib import Path
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.target import Target
+from eaglekit.serving.wish import Wish
 
 Bar = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
 """Title, total and unit of long work -> a context whose value is told how much was done."""
@@ -51,6 +52,8 @@ class Task:
     """None: what suits the device."""
     activations: str = "w4a16"
     memory_limit_bytes: int | None = None
+    engine: Wish | None = None
+    """A real engine to hold the reference against."""
     bar: Bar = silent
 
     @property
