@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ from eaglekit.validate.verifying import Repeated, verification
 if TYPE_CHECKING:
     from eaglekit.checkpoint.copying import Written
 
+MATERIAL = ("target", "prompts", "capture", "baseline")
 COMPUTE = ("torch", "transformers", "numpy")
 """Libraries of a report's `tool` that decide how numbers round."""
 
@@ -51,10 +53,12 @@ class Hand:
     capture: Path | None = None
     baseline: Checkpoint | None = None
     lacking: str = ""
+    needs: tuple[str, ...] = ()
+    """The options that would bring it."""
 
 
 def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str, Report]:
-    """The outcome in one sentence, and the report. Raises `Refusal` when the files are not what they should be.
+    """The command that repeats what was not, or nothing, and the report. Raises `Refusal` when files are other ones.
 
     `wishes` are the options of the command by name.
     """
@@ -81,7 +85,9 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
     named = protocol.target.hub_id if protocol.target is not None else None
     named = named or (card.target if card is not None else None)
     hand = _at_hand(protocol, source, named, quiet=quiet, computing=not missing, wishes=wishes, bar=bar)
-    measured = None
+    measured, absent = None, f"{', '.join(missing)} not installed: pip install 'eaglekit[validate]'"
+    if hand.lacking and missing:
+        hand = replace(hand, lacking=f"{hand.lacking}; {absent}")
     if not hand.lacking:
         from eaglekit.validate.check import check
 
@@ -96,10 +102,10 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
             memory_limit_bytes=limit,
             bar=bar,
         )
-        typed = [str(wishes[name]) for name in ("target", "prompts", "capture", "baseline") if wishes[name] is not None]
+        typed = [str(wishes[name]) for name in MATERIAL if wishes[name] is not None]
         measured = without_paths(check(task, missing=missing), [path, *typed])
         if missing:
-            hand = Hand(lacking=f"{', '.join(missing)} not installed: pip install 'eaglekit[validate]'")
+            hand = replace(hand, lacking=absent)
     outcomes = compare(
         published.as_json(),
         measured.as_json() if measured is not None else None,
@@ -115,8 +121,18 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
         tuple(outcomes),
         tuple(protocol.elsewhere(device, wishes["dtype"])) if measured is not None and not missing else (),
         measured is not None and _versions(measured.result.get("tool", {})) == _versions(protocol.tool),
+        # In the report no folder of this machine is named.
+        again=_again("FOLDER" if is_local(path) else path, {}, hand) if hand.lacking else "",
     )
-    return repeated.sentence(), without_paths(verification(path, repeated, facts, findings), [path])
+    report = without_paths(verification(path, repeated, facts, findings), [path])
+    return _again(path, wishes, hand) if hand.lacking else "", report
+
+
+def _again(path: str, wishes: Mapping[str, Any], hand: Hand) -> str:
+    """The command with what was given, and what is missing."""
+    given = [(f"--{name}", str(wishes[name])) for name in MATERIAL if wishes.get(name) is not None]
+    words = [shlex.quote(word) for pair in given for word in pair]
+    return " ".join(["eaglekit verify", shlex.quote(path), *words, *hand.needs])
 
 
 def _proved(path: str, *, quiet: bool, bar: Any) -> tuple[Source, list[Fact], list[Finding]]:
@@ -197,13 +213,16 @@ def _at_hand(
     ):
         if expected is not None and given is not None:
             refuse_other_file(code, given, expected)
-    lacking = []
+    lacking, needs = [], []
     if protocol.prompts is not None and prompts is None:
         lacking.append("the texts are not published: give the file with --prompts")
+        needs.append("--prompts FILE")
     if protocol.capture is not None and capture is None:
         lacking.append("it was measured on a capture: give the file with --capture")
+        needs.append("--capture FILE")
     target, why = _target(protocol, wishes["target"], named, quiet=quiet, whole=computing and not lacking)
     lacking += [why] if why else []
+    needs += ["--target TARGET"] if why else []
     baseline = None
     if wishes["baseline"] is not None:
         baseline = open_local(wishes["baseline"], quiet=quiet)
@@ -214,6 +233,7 @@ def _at_hand(
         capture if protocol.capture is not None else None,
         baseline if protocol.baseline is not None else None,
         "; ".join(lacking),
+        tuple(needs),
     )
 
 

@@ -59,7 +59,7 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         need("jinja2", "matplotlib")
     from eaglekit.cli.claimed import verified
 
-    outcome, report = verified(path, {**wishes, "device": device_of(wishes)}, quiet=as_json)
+    again, report = verified(path, {**wishes, "device": device_of(wishes)}, quiet=as_json)
     write_report(report, report_file, html_file)
     shown = [fact.name for fact in report.facts if fact.name != "rule"]
     if as_json:
@@ -68,6 +68,8 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         from dataclasses import replace
 
         print_report(replace(report, charts=()), as_json=False, tables=["claims"], facts=shown, measurements=[])
-        say(f"\nverify: {outcome}")
+        if again:
+            say(f"\nnext: {again}")
+        say(f"\nverify: {report.result['sentence']}")
     if not report.ok:
         raise SystemExit(1)

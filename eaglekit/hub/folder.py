@@ -21,12 +21,14 @@ from eaglekit.checkpoint.opening import open_source
 from eaglekit.hub.allowed import MADE, is_allowed, judge
 from eaglekit.hub.contents import config_findings, manifest_findings, read_manifest, read_provenance
 from eaglekit.hub.model import CARD, REPORT, LocalFile
-from eaglekit.hub.scan import scan_texts, without_secrets
+from eaglekit.hub.scan import limit_of, scan_texts, too_large, without_secrets
 from eaglekit.report import Finding, Refusal
 
 Bar = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
 """Title, total and unit of long work -> a context whose value is told how much was done."""
 PIECE_BYTES = 4 << 20
+UNREADABLE_LIMIT = 1 << 30
+"""Bytes of weights up to which they are compared with their digest although no checkpoint could be made of them."""
 MOST_THREADS = 8
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -88,6 +90,7 @@ def inspect_folder(path: Path, label: str | None = None, *, bar: Bar = silent) -
     weights = checkpoint.weight_files if checkpoint is not None else [n for n in names if n.endswith(".safetensors")]
     findings += judge(names, weights)
     wanted = {name: file for name, file in regular.items() if is_allowed(name, weights)}
+    wanted = dict(_worth_reading(wanted, findings, readable=checkpoint is not None))
     files = {file.name: file for file in _hashed(wanted, findings, bar)}
     manifest = read_manifest(files, findings, label)
     findings += manifest_findings(manifest, files, names, weights)
@@ -119,6 +122,16 @@ def _entries(path: Path, findings: list[Finding]) -> tuple[list[str], dict[str, 
             if entry.is_file(follow_symlinks=False):
                 regular[name] = Path(entry.path)
     return sorted(names), dict(sorted(regular.items()))
+
+
+def _worth_reading(files: Mapping[str, Path], findings: list[Finding], *, readable: bool) -> Iterator[tuple[str, Path]]:
+    """The files without those that have a finding already, and would take hours: a file of holes can have any size."""
+    for name, file in files.items():
+        size_bytes, is_weights = _size(file), name.endswith(".safetensors")
+        if not is_weights and size_bytes > limit_of(name):
+            findings.append(too_large(name, size_bytes))
+        elif not is_weights or readable or size_bytes <= UNREADABLE_LIMIT:
+            yield name, file
 
 
 def _escaped(name: str) -> str:

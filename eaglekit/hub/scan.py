@@ -22,6 +22,8 @@ from eaglekit.report import Finding, Refusal
 
 TEXT_LIMIT = 256 << 20
 """Largest text searched, in bytes: ten times the largest tokenizer."""
+CARD_LIMIT = 16 << 20
+"""Of a README.md; as much as is read of the one on the Hub."""
 FINDINGS_SHOWN = 20
 """Of one file: who wrote one path wrote a thousand."""
 BINARY = ("tokenizer.model", FIGURE, SIGNATURE)
@@ -56,8 +58,8 @@ def without_secrets(finding: Finding) -> Finding:
 def _scan(file: LocalFile) -> list[Finding]:
     if file.name.endswith(".safetensors"):
         return _shown(file.name, _in_header(file))
-    if file.size_bytes > TEXT_LIMIT:
-        return [_too_large(file)]
+    if file.size_bytes > limit_of(file.name):
+        return [too_large(file.name, file.size_bytes)]
     try:
         data = file.read()
     except OSError:
@@ -111,6 +113,8 @@ def _in_json(text: str) -> Iterator[Hit]:
 
 def _in_value(document: Any) -> Iterator[Hit]:
     pending: list[tuple[str, str, Any]] = [("", "", document)]
+    # A document of a million objects has few names.
+    spelled: dict[str, str] = {}
     while pending:
         path, key, value = pending.pop()
         if isinstance(value, str):
@@ -119,9 +123,10 @@ def _in_value(document: Any) -> Iterator[Hit]:
             pending += ((f"{path}[{index}]", key, part) for index, part in reversed(list(enumerate(value))))
         elif isinstance(value, tuple):
             for name, part in reversed(value):
-                spelled = masked(name)
-                pending.append((f"{path}.{spelled}".removeprefix("."), name, part))
-                yield from ((path, "", kind, text) for kind, text in _in_string("", name))
+                if name not in spelled:
+                    spelled[name] = masked(name)
+                    yield from ((path, "", kind, text) for kind, text in _in_string("", name))
+                pending.append((f"{path}.{spelled[name]}".removeprefix("."), name, part))
 
 
 def _in_string(key: str, value: str) -> Iterator[tuple[str, str]]:
@@ -212,12 +217,18 @@ def _no_text(file: str, got: str) -> Finding:
     )
 
 
-def _too_large(file: LocalFile) -> Finding:
+def limit_of(name: str) -> int:
+    """Bytes of a text of this name that are read."""
+    return CARD_LIMIT if name == CARD else TEXT_LIMIT
+
+
+def too_large(name: str, size_bytes: int) -> Finding:
+    """The finding for a text that nobody reads."""
     return Finding(
         "publish-not-text",
-        f"{file.name} has {file.size_bytes} bytes, too many for a text to be searched",
-        place=file.name,
-        got=f"{file.size_bytes} bytes",
-        expected=f"at most {TEXT_LIMIT} bytes",
+        f"{name} has {size_bytes} bytes, too many for a text to be searched",
+        place=name,
+        got=f"{size_bytes} bytes",
+        expected=f"at most {limit_of(name)} bytes",
         hint="move it out of the folder",
     )

@@ -13,6 +13,8 @@ from eaglekit.validate.claims import RULE, Claim, Outcome, Verdict, near
 from eaglekit.validate.protocol import Protocol
 
 COLUMNS = ("claim", "claimed", "measured now", "verdict", "why")
+NAMED = 3
+"""Errors that the last sentence names."""
 SHOWN = 8
 """Names that one warning lists."""
 
@@ -29,11 +31,18 @@ class Repeated:
     """In what the arithmetic differs from the report's."""
     same_tool: bool
     """Whether versions of everything that computes are those of the report."""
+    again: str = ""
+    """The command that would repeat it, with every option that something is missing for."""
 
     @property
     def figures(self) -> tuple[Outcome, ...]:
         """The outcomes of what the report measures; its tables and charts show the same again."""
         return tuple(outcome for outcome in self.outcomes if outcome.claim.place == "measurements")
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no figure at all was measured again."""
+        return all(outcome.verdict is Verdict.NOT_REPEATED for outcome in self.figures)
 
     def sentence(self) -> str:
         """The outcome in one sentence."""
@@ -63,7 +72,7 @@ def verification(subject: str, repeated: Repeated, facts: Sequence[Fact], findin
         subject,
         facts=(*facts, *_facts(repeated)),
         findings=tuple(shortened(list(dict.fromkeys(found)))),
-        tables=(Table("claims", "Claims", COLUMNS, tuple(_rows(repeated.outcomes))),),
+        tables=(Table("claims", "Claims", COLUMNS, tuple(_rows(repeated))),),
         measurements=measured.measurements if measured is not None else (),
         charts=measured.charts if measured is not None else (),
         result={
@@ -71,7 +80,7 @@ def verification(subject: str, repeated: Repeated, facts: Sequence[Fact], findin
             "summary": {
                 verdict.value: sum(outcome.verdict is verdict for outcome in repeated.outcomes) for verdict in Verdict
             },
-            "sentence": repeated.sentence(),
+            "sentence": repeated.sentence() + _errors_besides(found),
             "rule": RULE,
             "measured": dict(measured.result) if measured is not None else None,
         },
@@ -89,16 +98,26 @@ def _facts(repeated: Repeated) -> Iterator[Fact]:
     yield Fact("rule", RULE, "rule: docs/verify.md")
 
 
-def _rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str, str, str, str]]:
-    """A row for every measurement, and for whatever else does not hold."""
-    for outcome in outcomes:
+def _errors_besides(findings: Sequence[Finding]) -> str:
+    """The errors that are about something else than a claim that was measured again, for the end of a sentence."""
+    told = ("verify-claim-fails", "verify-nothing-repeated")
+    errors = [f for f in dict.fromkeys(findings) if f.severity is Severity.ERROR and f.code not in told]
+    if not errors:
+        return ""
+    named = "; ".join(f"{finding.message} ({finding.code})" for finding in errors[:NAMED])
+    more = f"; and {len(errors) - NAMED} more" if len(errors) > NAMED else ""
+    return f"; {len(errors)} error{'s' if len(errors) > 1 else ''}: {named}{more}"
+
+
+def _rows(repeated: Repeated) -> Iterator[tuple[str, str, str, str, str]]:
+    """A row for every measurement, unless none was repeated, and for whatever else does not hold."""
+    for outcome in repeated.outcomes:
         claim = outcome.claim
-        if claim.place == "measurements" or outcome.verdict is Verdict.FAILS:
+        figure = claim.place == "measurements" and not repeated.nothing
+        if figure or outcome.verdict is Verdict.FAILS:
             name = claim.name if claim.place == "measurements" else f"{claim.place}: {claim.name}"
             now = shown(outcome.now) if outcome.now is not None else "-"
-            # A reason that hundreds of claims share is told once, in a finding.
-            why = "" if outcome.verdict is Verdict.NOT_REPEATED else outcome.why
-            yield name, shown(claim), now, outcome.verdict.value, why
+            yield name, shown(claim), now, outcome.verdict.value, outcome.why
 
 
 def shown(claim: Claim) -> str:
@@ -114,10 +133,9 @@ def _findings(repeated: Repeated) -> Iterator[Finding]:
     for outcome in repeated.outcomes:
         if outcome.verdict is Verdict.FAILS:
             yield _fails(outcome)
-    nothing = all(outcome.verdict is Verdict.NOT_REPEATED for outcome in repeated.figures)
-    if nothing:
+    if repeated.nothing:
         yield _nothing(repeated)
-    yield from _not_repeated([] if nothing else repeated.outcomes)
+    yield from _not_repeated([] if repeated.nothing else repeated.outcomes)
     measured = repeated.measured
     if measured is None:
         return
@@ -151,7 +169,9 @@ def _nothing(repeated: Repeated) -> Finding:
         place="report.json",
         got="nothing measured",
         expected="the figures of the report, measured again",
-        hint="nothing is confirmed: give what is missing, then run the command again",
+        hint=f"nothing is confirmed; with what is missing: {repeated.again}"
+        if repeated.again
+        else "nothing is confirmed: give what is missing, then run the command again",
     )
 
 

@@ -427,3 +427,10 @@ def test_the_published_manifest_does_not_depend_on_the_order_of_files(whole: Pat
     assert opened is not None
     assert full_manifest(opened.files) == full_manifest(reversed(opened.files))
     assert full_manifest(opened.files).read() == (converted(tmp_path) / "SHA256SUMS").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "README.md", "report.json", "SHA256SUMS", "model.safetensors"])
+def test_a_file_of_a_terabyte_of_nothing_is_not_read_through(folder: Path, name: str) -> None:
+    with (folder / name).open("ab") as stream:
+        stream.truncate(1 << 40)
+    assert any(name in finding.place for finding in found(folder))

@@ -12,6 +12,8 @@ import pytest
 
 from tests.hub import Client, Hub
 
+pytestmark = pytest.mark.hub_client
+
 OWNER, READER = "hf_owner", "hf_reader"
 REPO = "org/drafter"
 WEIGHTS = bytes(range(256)) * 2000
@@ -145,7 +147,6 @@ def test_the_client_reads_every_kind_of_answer(client: Client, hub: Hub) -> None
     answers = client.run(f"""
 from huggingface_hub import CommitOperationAdd, HfApi
 
-pytestmark = pytest.mark.hub_client
 api = HfApi()
 api.create_repo("{REPO}")
 head = api.model_info("{REPO}", files_metadata=True).sha

@@ -224,3 +224,8 @@ def test_a_file_of_nothing_but_hits_takes_seconds_and_not_hours(line: str) -> No
 def test_a_line_is_counted_from_the_top() -> None:
     found = scan_texts([LocalFile.made("LICENSE", f"x\n/home/ann/x\n\n{SECRETS['GitHub']}\n/home/ann/y\n".encode())])
     assert [finding.place for finding in found] == ["LICENSE: line 2", "LICENSE: line 4", "LICENSE: line 5"]
+
+
+def test_a_name_that_holds_a_secret_is_found_once_however_often_it_stands_there() -> None:
+    document = json.dumps([{SECRETS["GitHub"]: 1}, {SECRETS["GitHub"]: 2}])
+    assert codes(scanned("tokenizer_config.json", document)) == ["secret-found"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -77,6 +78,14 @@ def test_people_read_that_nothing_is_confirmed(folder: Path) -> None:
     done = verify(folder)
     assert done.code == 1
     assert done.err.splitlines()[-1].endswith("could be repeated here, so none of them is confirmed")
+    assert f"next: eaglekit verify {folder} --prompts FILE --target TARGET" in done.err
+    assert "not repeated here" not in done.out  # no table of rows that all say the same
+
+
+def test_the_last_line_names_an_error_that_is_about_something_else(folder: Path) -> None:
+    (folder / "README.md").write_text("---\na: [\n---\n")
+    done = verify(folder, "--target", TARGET, "--prompts", PROMPTS)
+    assert re.search(r"so none of them is confirmed; 1 error: .+ \(card-front-matter\)$", done.err.splitlines()[-1])
 
 
 def test_a_folder_without_a_report_claims_nothing_that_could_be_verified(folder: Path) -> None:
