@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from eaglekit.checkpoint.hub_http import RemoteFile
 from eaglekit.hub.client import HubClient
 from eaglekit.hub.listing import entries_at
-from eaglekit.hub.model import LocalFile, Outline, RemoteEntry
+from eaglekit.hub.model import LocalFile, Outline, RemoteEntry, regular
 from eaglekit.report import Finding, Refusal, Severity
 
 LENGTH_BYTES = 8
@@ -30,6 +30,8 @@ def check(planned: Outline, commit: str, client: HubClient) -> list[Finding]:
                 findings += _header(file, commit, client)
     except Refusal as refusal:
         return [_unverified(client, commit), *refusal.findings]
+    except OSError as error:
+        return [_unverified(client, commit, got=f"{error.filename}: {error.strerror}")]
     return findings
 
 
@@ -84,7 +86,7 @@ def _local_header(file: LocalFile) -> bytes:
     if isinstance(file.content, bytes):
         length = int.from_bytes(file.content[:LENGTH_BYTES], "little")
         return file.content[: LENGTH_BYTES + length]
-    with file.content.open("rb") as stream:
+    with open(file.content, "rb", opener=regular) as stream:
         start = stream.read(LENGTH_BYTES)
         return start + stream.read(int.from_bytes(start, "little"))
 
@@ -104,11 +106,12 @@ def _differs(planned: Outline, commit: str, name: str, got: str, expected: str) 
     )
 
 
-def _unverified(client: HubClient, commit: str) -> Finding:
+def _unverified(client: HubClient, commit: str, got: str = "") -> Finding:
     return Finding(
         "push-unverified",
         f"commit {commit} of {client.repo} was recorded and could not be checked",
         place=f"{client.repo}@{commit}",
+        got=got,
         hint="run the same command again: it sends nothing that is there, and checks",
         severity=Severity.ERROR,
     )

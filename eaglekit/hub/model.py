@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,6 +18,15 @@ FIGURE = "drift.png"
 PROMPTS = "prompts.jsonl"
 SIGNATURE = "model.sig"
 HASH_PIECE_BYTES = 1 << 20
+
+
+def regular(path: str, flags: int) -> int:
+    """An `opener` for what was a regular file when it was looked at: raises `OSError` for what would not end by now."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file any more", path)
+    return descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +51,17 @@ class LocalFile:
         if isinstance(self.content, bytes):
             digest.update(self.content)
             return digest.hexdigest()
-        with self.content.open("rb") as stream:
+        with open(self.content, "rb", opener=regular) as stream:
             while piece := stream.read(HASH_PIECE_BYTES):
                 digest.update(piece)
         return digest.hexdigest()
 
     def read(self) -> bytes:
-        """The whole content; for small files."""
-        return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+        """The whole content; for small files. Of one that has grown since it was looked at, no more than shows it."""
+        if isinstance(self.content, bytes):
+            return self.content
+        with open(self.content, "rb", opener=regular) as stream:
+            return stream.read(self.size_bytes + 1)
 
 
 @dataclass(frozen=True, slots=True)

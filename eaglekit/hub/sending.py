@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eaglekit.hub.client import HubClient
-from eaglekit.hub.model import LocalFile, Outline
+from eaglekit.hub.model import LocalFile, Outline, regular
 from eaglekit.hub.words import Doing
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
@@ -50,6 +50,8 @@ def prepared(planned: Outline, tell: Tell) -> list[CommitOperationAdd]:
             operations.append(_operation(file, tell))
         except Refusal as refusal:
             findings += refusal.findings
+        except OSError as error:
+            findings.append(_changed(file.name, error.strerror or type(error).__name__, f"{file.size_bytes} bytes"))
     refuse_if(findings)
     return operations
 
@@ -117,7 +119,7 @@ class _Stream(io.FileIO):
     """A file that tells how far it has been read. What is read again after a failure is not told again."""
 
     def __init__(self, path: Path, tell: Tell) -> None:
-        super().__init__(path, "r")
+        super().__init__(path, "r", opener=regular)
         self._tell, self._furthest = tell, 0
 
     def read(self, size: int | None = -1, /) -> bytes:

@@ -76,7 +76,7 @@ def outcome(
         "parent": published.parent,
         "url": client.url(f"/commit/{commit}"),
         "pull_request": None if pull is None else {"number": pull, "url": client.url(f"/discussions/{pull}")},
-        "tag_set": tagged and not was_there,
+        "tag_set": tag is not None and tagged and not was_there,
         "next": [f"eaglekit pull {at} ./{name}", verify],
     }
     kept = [fact for fact in before.facts if fact.name not in ("to send", "tag")]

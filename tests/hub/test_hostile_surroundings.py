@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,41 @@ def test_a_rehearsal_whose_memory_was_damaged_is_refused(pushes: Pushes, tmp_pat
     (place / "hub").mkdir(parents=True)
     (place / "hub" / "state.json").write_text(state)
     assert rehearse(pushes, place) == ["push-rehearsal-folder"]
+
+
+def gone(file: Path) -> None:
+    file.unlink()
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def longer(file: Path) -> None:
+    os.truncate(file, 1 << 40)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize("happens", [gone, pipe, longer])
+def test_a_file_that_is_another_when_it_is_sent_is_named(
+    pushes: Pushes, name: str, happens: Callable[[Path], None]
+) -> None:
+    pushes.hub.fail(Fault("/repos/create", "POST", times=1, call=lambda: happens(pushes.folder / name)))
+    done = pushes.push()
+    assert done.codes == ["push-file-changed"], done.out
+    assert pushes.count() == 1
+
+
+def test_weights_that_become_a_pipe_during_the_push_are_not_waited_for(pushes: Pushes) -> None:
+    pushes.hub.fail(Fault("/objects/batch", "POST", times=1, call=lambda: pipe(pushes.folder / "model.safetensors")))
+    done = pushes.push()
+    assert done.codes == ["push-upload-failed"], done.out
+    assert pushes.count() == 1
+
+
+def test_a_commit_whose_files_are_gone_from_here_is_told_to_be_recorded(pushes: Pushes) -> None:
+    pushes.hub.fail(Fault("/commit/main", "POST", times=1, call=lambda: shutil.rmtree(pushes.folder)))
+    done = pushes.push()
+    assert done.codes == ["push-unverified"], done.out
+    assert done.document["result"]["commit"] == pushes.head().oid

@@ -180,6 +180,7 @@ def test_the_next_command_names_what_a_receiver_has_to_bring(pushes: Pushes) -> 
     done = pushes.push("--dry-run")
     assert done.document["facts"]["prompts"]["value"].startswith("not published")
     result = outcome_of(pushes.push("--with-prompts", PROMPTS))
+    assert result["tag_set"] is False
     assert result["next"][1] == f"eaglekit verify {REPO}@{result['commit']}"
 
 

@@ -62,7 +62,7 @@ def _unfit(root: Path, content: Path | None) -> str:
     if root.exists() and not root.is_dir():
         return f"{root} is a file; give the folder that a rehearsal left"
     if root.is_dir() and any(root.iterdir()):
-        return f"{root} holds something else than a Hub; give the folder that a rehearsal left, or a new one"
+        return f"{root} holds something else than a Hub; give the folder that a rehearsal left"
     if content is None:
         there = "is empty" if root.is_dir() else "does not exist"
         return f"{root} {there}: nothing was rehearsed there; to begin a Hub, say what it holds: DIR ORG/NAME FOLDER"
