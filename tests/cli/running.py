@@ -40,7 +40,7 @@ class Finished:
 
 def eaglekit(*words: object, environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> Finished:
     """Run the program with these words. No traceback may ever appear."""
-    base = {name: value for name, value in os.environ.items() if not name.startswith(("EAGLEKIT_", "HF_"))}
+    base = {name: value for name, value in os.environ.items() if not name.startswith(("EAGLEKIT_", "HF_", "COLUMNS"))}
     done = subprocess.run(
         [*PROGRAM, *map(str, words)],
         capture_output=True,
