@@ -33,13 +33,12 @@ UNTOUCHED = 77.0
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""One process, one thread, a small cache, nothing fetched and nothing told."""
+"""One process, one thread, nothing fetched and nothing told."""
 _MODULES = (
     "vllm.v1.engine.llm_engine",
     "vllm.v1.worker.cpu_worker",
