@@ -85,12 +85,13 @@ def _opened(
     from eaglekit.hub.evidence import evidence
     from eaglekit.hub.folder import inspect_folder
     from eaglekit.hub.model import REPORT
+    from eaglekit.hub.report_reading import report_bytes
 
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder, findings = inspect_folder(place, path, bar=work_bar(quiet=quiet))
     if folder is None:
         raise Refusal(*findings, *word_findings(wishes, base, [], None))
-    data = report_file.read_bytes() if report_file is not None else folder.report_data
+    data = report_bytes(report_file) if report_file is not None else folder.report_data
     found, against = evidence(data, folder, str(report_file or Path(path) / REPORT))
     if found is None:
         names = [file.name for file in folder.files]

@@ -59,7 +59,7 @@ def command(
     from eaglekit.checkpoint.hub_id import parse_hub_id
     from eaglekit.cli.loading import given_from, open_input, open_target
     from eaglekit.dialects.reading import read
-    from eaglekit.dialects.target_checks import fit
+    from eaglekit.dialects.target_checks import embedding_is_copy, fit
     from eaglekit.engines.inspection import artefact_of
     from eaglekit.engines.recipes import recipes
 
@@ -82,7 +82,7 @@ def command(
         draft_tokens=draft_tokens,
         engines=engines or None,
         target_context=opened.max_position_embeddings if opened is not None else None,
-        embedding_is_copy=any(finding.code == "embedding-copy" for finding in findings),
+        embedding_is_copy=embedding_is_copy(findings),
     )
     report = _report(base, made, spec, named)
     failed = not any(recipe.text for recipe in made) or any(

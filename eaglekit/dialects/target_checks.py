@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from eaglekit.checkpoint import Checkpoint, Tensor
@@ -202,3 +202,11 @@ def _pieces(checkpoint: Checkpoint, own: Tensor, start: int) -> Iterator[tuple[b
     for piece in checkpoint.chunks(own.name):
         yield piece, start
         start += len(piece)
+
+
+def embedding_is_copy(findings: Iterable[Finding]) -> bool | None:
+    """Whether the drafter's embedding is the target's, by what was found about it; None when that is not proved."""
+    codes = {finding.code for finding in findings}
+    if "embedding-copy" in codes:
+        return True
+    return False if codes & {"embedding-trained", "embedding-untrained"} else None

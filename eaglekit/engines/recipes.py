@@ -71,13 +71,14 @@ def recipes(
     draft_tokens: int,
     engines: Iterable[str] | None = None,
     target_context: int | None = None,
-    embedding_is_copy: bool = False,
+    embedding_is_copy: bool | None = None,
 ) -> tuple[Recipe, ...]:
     """A recipe for each of `engines`, or for every server that is known, in that order.
 
     `drafter` and `target` are folders or Hub ids, ORG/NAME or ORG/NAME@REVISION, as they will stand in the command.
-    `target_context` is how many positions the target has, where that is known. `embedding_is_copy` says that the
-    drafter's embedding is known to be the target's: an engine that takes the target's then changes nothing.
+    `target_context` is how many positions the target has, where that is known. `embedding_is_copy` says whether the
+    drafter's embedding is the target's, None when that is not known: an engine that takes the target's changes nothing
+    then, or runs another function.
     Raises `Refusal` for an engine without a known command and for a name that cannot stand in one.
     """
     names = tuple(PROGRAMS) if engines is None else tuple(dict.fromkeys(known_engine(name).name for name in engines))
@@ -89,17 +90,25 @@ def recipes(
     wanted = _wanted(artefact.spec, drafter, target, draft_tokens)
     true = _circumstances(artefact.spec, target_context)
     found = readings(artefact, names)
-    if embedding_is_copy:
-        found = [_without(reading, "engine-embedding-replaced") for reading in found]
+    if embedding_is_copy is not None:
+        found = [_knowing_embedding(reading, is_copy=embedding_is_copy) for reading in found]
     return tuple(
         _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, true)
         for name in names
     )
 
 
-def _without(reading: Reading, code: str) -> Reading:
-    """The reading without an effect that is known to change nothing."""
-    effects = tuple(effect for effect in reading.effects if effect.code != code)
+def _knowing_embedding(reading: Reading, *, is_copy: bool) -> Reading:
+    """The reading where it is known what the target's embedding in place of the drafter's own does."""
+    lost = "engine-embedding-replaced"
+    misread = [
+        replace(
+            effect, verdict=Verdict.MISREADS, text=f"{effect.text.partition(':')[0]}, and this drafter trained its own"
+        )
+        for effect in reading.effects
+        if effect.code == lost and not is_copy
+    ]
+    effects = (*(effect for effect in reading.effects if effect.code != lost), *misread)
     return replace(reading, effects=effects, verdict=worst(tuple(effect.verdict for effect in effects)))
 
 

@@ -19,6 +19,7 @@ from eaglekit.hub.gathering import collected
 from eaglekit.hub.looking import look, remote_bytes, remote_text
 from eaglekit.hub.model import CARD, REPORT, SIGNATURE, Outline, RemoteState, Wishes
 from eaglekit.hub.outline import objections, outline
+from eaglekit.hub.report_reading import report_bytes
 from eaglekit.hub.sending import Journal
 from eaglekit.hub.signing import exposed
 from eaglekit.hub.tagging import TAG_FAILED, tag
@@ -166,15 +167,4 @@ def _comparison(
 def _report_data(report: Path | None, folder: Folder | None) -> bytes | None:
     if report is None:
         return folder.report_data if folder is not None else None
-    try:
-        return report.read_bytes()
-    except OSError as error:
-        raise Refusal(
-            Finding(
-                "report-missing",
-                f"the report cannot be read: {error.strerror}",
-                place=str(report),
-                expected="the file that eaglekit validate -o wrote",
-                hint="give its path with --report",
-            )
-        ) from None
+    return report_bytes(report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint.json_document import read_object
@@ -10,7 +11,6 @@ from eaglekit.hub.model import REPORT
 from eaglekit.hub.scan import without_secrets
 from eaglekit.report import Finding, Measurement, Refusal, Report
 from eaglekit.report.codes import CODES
-from eaglekit.report.model import Series
 from eaglekit.report.schemas import problems
 
 REPORT_LIMIT = 32 << 20
@@ -20,6 +20,22 @@ SHOWN = 10
 MEASURED = "acceptance length"
 """The measurement without which nothing is published."""
 VALIDATE = "eaglekit validate DRAFTER --target TARGET --prompts FILE -o report.json"
+
+
+def report_bytes(file: Path) -> bytes:
+    """The content of the file that `--report` names. Raises `Refusal` when it cannot be read."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Refusal(
+            Finding(
+                "report-missing",
+                f"the report cannot be read: {error.strerror}",
+                place=str(file),
+                expected="the file that eaglekit validate -o wrote",
+                hint="give its path with --report",
+            )
+        ) from None
 
 
 def read_validation(data: bytes, place: str = REPORT) -> Report:
@@ -39,7 +55,10 @@ def read_validation(data: bytes, place: str = REPORT) -> Report:
     wrong = [f"result.{text}" for text in problems(document["result"], "validated")]
     if wrong:
         raise invalid(place, *wrong)
-    report = Report.from_json(document)
+    try:
+        report = Report.from_json(document)
+    except ValueError as error:
+        raise invalid(place, f"charts: {error}") from None
     wrong = [*_contradictions(document, report)]
     if wrong:
         raise invalid(place, *wrong)
@@ -88,22 +107,12 @@ def _contradictions(document: Mapping[str, Any], report: Report) -> Iterator[str
         if one.low is not None and one.high is not None and not one.low <= one.value <= one.high:
             yield f"measurements: {one.name[:80]} lies outside its own interval"
     for chart in report.charts:
-        if not all(_drawable(series) for series in chart.series):
-            yield f"charts: {chart.name[:80]} has lists that do not go together"
+        if any(len({isinstance(x, str) for x in series.x}) > 1 for series in chart.series):
+            yield f"charts: {chart.name[:80]} mixes words and numbers on one axis"
     most = report.result["settings"]["draft_tokens"] + 1
     length = length_of(report)
     if length is not None and not 1 <= length.value <= most:
         yield f"measurements: an acceptance length of {length.value:g} where 1 to {most} are possible"
-
-
-def _drawable(series: Series) -> bool:
-    """Whether every point of a line has its two values, of one kind."""
-    spread = (series.low, series.high)
-    return (
-        len(series.x) == len(series.y)
-        and all(len(ends) in (0, len(series.y)) for ends in spread)
-        and len({isinstance(x, str) for x in series.x}) < 2
-    )
 
 
 def length_of(report: Report) -> Measurement | None:

@@ -18,7 +18,7 @@ from eaglekit.dialects.dialect import Dialect
 from eaglekit.dialects.families import sglang_rule
 from eaglekit.dialects.reading import Read
 from eaglekit.dialects.target import Target
-from eaglekit.dialects.target_checks import fit
+from eaglekit.dialects.target_checks import embedding_is_copy, fit
 from eaglekit.dialects.writing import OWN_BLOCK, Layout, writable, write
 from eaglekit.drafter import Drafter, Spec
 from eaglekit.drafter.parts import Part, Role
@@ -47,7 +47,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         spec, more = fit(read, target)
         findings += more
     spec, more = settle_embedding(spec, findings, dialect, options, target)
-    differs = any(finding.code in ("embedding-trained", "embedding-untrained") for finding in findings)
+    differs = embedding_is_copy(findings) is False
     # A word of the user about the embedding answers the question that the check asked.
     findings = [f for f in findings if not (f.code == "embedding-untrained" and options.embedding != "auto")]
     findings += more

@@ -81,7 +81,10 @@ def load(file: Path) -> Plan:
         raise Refusal(
             _invalid(file, f"it tells findings that this eaglekit does not know: {', '.join(sorted(unknown))}")
         )
-    plan = _from_json(document)
+    try:
+        plan = _from_json(document)
+    except ValueError as error:
+        raise Refusal(_invalid(file, str(error))) from None
     if plan.digest() != document["digest"]:
         raise Refusal(_invalid(file, "it was changed after it was saved"))
     return plan

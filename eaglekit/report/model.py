@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -139,6 +139,15 @@ class Series:
     low: tuple[float, ...] = ()
     """Lower ends of the 95 % intervals, one per point, or nothing."""
     high: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y) or any(len(ends) not in (0, len(self.y)) for ends in (self.low, self.high)):
+            raise ValueError(f"the series {self.name[:80]!r} has lists that do not go together")
+
+    def points(self) -> Iterator[tuple[float | str, float, float | None, float | None]]:
+        """Each point with its value and the ends of its interval; None for an end that was not estimated."""
+        unknown = (None,) * len(self.y)
+        yield from zip(self.x, self.y, self.low or unknown, self.high or unknown, strict=True)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Series:

@@ -35,9 +35,9 @@ def _line(series: Series, chart: Chart, top: float, *, ascii_only: bool) -> Iter
 
 def _bars(series: Series, chart: Chart, top: float, *, ascii_only: bool) -> Iterator[str]:
     """A line for each category: its bar, its value and its interval."""
-    for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+    for x, y, low, high in series.points():
         bar = (ASCII_BAR if ascii_only else BAR) * max(1, _level(y, top, BAR_WIDTH))
-        sure = f" [{_number(series.low[place])}, {_number(series.high[place])}]" if series.low and series.high else ""
+        sure = f" [{_number(low)}, {_number(high)}]" if low is not None and high is not None else ""
         label = f"{x}" if len(chart.series) == 1 else f"{x}, {series.name}"
         yield f"  {_name(label, chart)}  {bar:{BAR_WIDTH}}  {_number(y)}{sure}"
 

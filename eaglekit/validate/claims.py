@@ -9,6 +9,8 @@ from enum import Enum
 from math import isclose
 from typing import Any
 
+from eaglekit.report.model import Chart
+
 TOLERANCE = 0.01
 """Relative; of a figure without an interval. Other hardware rounds otherwise, which turns a near tie between two tokens
 here and there; a hundredth of a figure is more than that does, and less than anybody decides by."""
@@ -108,10 +110,9 @@ def claims_of(document: Mapping[str, Any]) -> Iterator[Claim]:
                     value, low, high = (float(found[part]) for part in ("value", "low", "high"))
                     yield Claim("tables", f"{name}: {about}, {column}", value, low, high)
     for name, chart in document.get("charts", {}).items():
-        for series in chart["series"]:
-            lows, highs = dict(enumerate(series["low"])), dict(enumerate(series["high"]))
-            for place, (x, y) in enumerate(zip(series["x"], series["y"], strict=False)):
-                yield Claim("charts", f"{name}: {series['name']} at {x}", y, lows.get(place), highs.get(place))
+        for series in Chart.from_json(name, chart).series:
+            for x, y, least, most in series.points():
+                yield Claim("charts", f"{name}: {series.name} at {x}", y, least, most)
     for name, fact in document["facts"].items():
         if name != "arithmetic":
             yield Claim("facts", name, fact["value"], origin=fact["origin"])

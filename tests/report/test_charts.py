@@ -43,7 +43,6 @@ SHAPES = [
     pytest.param(of(Series("a", (1, 2), (0.0, 0.0))), id="all zero"),
     pytest.param(of(Series("a", ("x",), (0.0,)), kind="bar"), id="a bar of zero"),
     pytest.param(of(Series("a", (1, 2), (1e308, -1e308))), id="at the end of floats"),
-    pytest.param(of(Series("a", (1, 2, 3), (1.0,), (0.5, 0.6), (2.0,))), id="lists of different length"),
     pytest.param(of(*(Series(f"s{i}", (1, 2), (i, 1)) for i in range(20))), id="more series than colours"),
     pytest.param(of(Series("a", tuple(range(500)), tuple(map(float, range(500))))), id="many points"),
     pytest.param(of(Series("a", tuple(map(str, range(500))), (1.0,) * 500), kind="bar"), id="many categories"),
@@ -181,3 +180,11 @@ def test_a_value_beside_its_line_or_bar_lies_within_the_picture(kind: str, value
         canvas.draw()
         (label,) = (text for text in drawing.axes[0].texts if text.get_text() == number(value))
         assert label.get_window_extent(canvas.get_renderer()).x1 <= drawing.bbox.x1
+
+
+@pytest.mark.parametrize(
+    "lists", [((1, 2), (1.0,)), ((1, 2), (1.0, 2.0), (0.5,)), ((1, 2), (1.0, 2.0), (0.5, 1.5), (2.0,))], ids=str
+)
+def test_a_series_whose_lists_do_not_go_together_is_not_made(lists: tuple[tuple[float, ...], ...]) -> None:
+    with pytest.raises(ValueError, match="do not go together"):
+        Series("a", *lists)

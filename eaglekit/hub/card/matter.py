@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eaglekit.checkpoint.hub_id import is_repo
+from eaglekit.dialects.target_checks import embedding_is_copy
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.licences import Licence
 from eaglekit.hub.signature_reading import Way
@@ -85,9 +86,9 @@ class CardMatter:
         return value
 
     @property
-    def embedding_is_copy(self) -> bool:
-        """Whether the report found the drafter's embedding to be the target's, byte for byte."""
-        return any(finding.code == "embedding-copy" for finding in self.report.findings)
+    def embedding_is_copy(self) -> bool | None:
+        """Whether the drafter's embedding is the target's, as far as the report proves it."""
+        return embedding_is_copy(self.report.findings)
 
     @property
     def draft_tokens(self) -> int | None:

@@ -136,8 +136,7 @@ def _categories(matter: CardMatter) -> str:
         return ""
     counted: dict[Any, dict[str, Any]] = {row.get("category"): row for row in matter.rows(CATEGORIES)}
     rows = []
-    for index, (name, value) in enumerate(zip(series.x, series.y, strict=False)):
-        low, high = (ends[index] if index < len(ends) else None for ends in (series.low, series.high))
+    for name, value, low, high in series.points():
         each = Measurement(str(name), value, chart.y_label, "", low, high)
         row = counted.get(name, {})
         over = [f"{row[kind]:,} {kind}" for kind in ("rounds", "texts") if isinstance(row.get(kind), int)]

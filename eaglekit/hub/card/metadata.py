@@ -145,8 +145,7 @@ def _results(matter: CardMatter) -> Iterator[dict[str, Any]]:
         series = next((each for each in chart.series if each.name == "drafter"), None)
         if chart.name != CATEGORIES or series is None:
             continue
-        for index, (category, value) in enumerate(zip(series.x, series.y, strict=False)):
-            low, high = (ends[index] if index < len(ends) else None for ends in (series.low, series.high))
+        for category, value, low, high in series.points():
             counted = next((row for row in matter.rows(CATEGORIES) if row.get("category") == category), {})
             rounds = counted.get("rounds")
             each = Measurement("acceptance length", value, chart.y_label, "", low, high, rounds)

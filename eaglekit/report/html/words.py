@@ -62,12 +62,10 @@ def drawable(value: float) -> bool:
 
 def points(series: Series) -> list[tuple[float | str, float, tuple[float, float] | None]]:
     """Each point with the ends of its interval, when it has a finite one."""
-    ends = list(zip(series.low, series.high, strict=False))
-    rows: list[tuple[float | str, float, tuple[float, float] | None]] = []
-    for index, (x, y) in enumerate(zip(series.x, series.y, strict=False)):
-        pair = ends[index] if index < len(ends) else None
-        rows.append((x, y, pair if pair is not None and all(map(drawable, pair)) else None))
-    return rows
+    return [
+        (x, y, (low, high) if low is not None and high is not None and drawable(low) and drawable(high) else None)
+        for x, y, low, high in series.points()
+    ]
 
 
 def has_intervals(chart: Chart) -> bool:
