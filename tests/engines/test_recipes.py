@@ -254,7 +254,7 @@ def test_a_replaced_embedding_that_is_a_copy_changes_nothing_and_is_not_told() -
 def test_an_engine_that_replaces_an_embedding_known_to_be_trained_gets_no_command() -> None:
     found = recipe(made(EAGLE31.replacing(own_embedding=True)), "sglang", embedding_is_copy=False)
     assert (found.verdict, found.text) == (Verdict.MISREADS, "")
-    assert found.notes[0].endswith("; this drafter trained its own")
+    assert found.notes[0].endswith(", and this drafter trained its own")
 
 
 @pytest.mark.parametrize(
