@@ -22,7 +22,7 @@ def check(planned: Outline, commit: str, client: HubClient) -> list[Finding]:
     Files by SHA-256 or git's name, headers of the weights by the bytes that are served.
     """
     try:
-        entries = entries_at(client, commit)
+        entries = entries_at(client.connection, client.repo, commit)
         findings = [*_files(planned, entries, commit), *_others(planned, entries, commit)]
         wrong = {finding.place.rpartition(": ")[2] for finding in findings}
         for file in planned.files:

@@ -95,7 +95,7 @@ def _create(planned: Outline, client: HubClient, journal: Journal) -> str:
     head = branch_head(client, "main")
     if head is None:
         raise Refusal(client.connection.wrong("", "a new repository without main", "a first commit"))
-    others = set(entries_at(client, head)) - FRESH
+    others = set(entries_at(client.connection, client.repo, head)) - FRESH
     if others or len(history(client, head, 2)) > 1:
         raise Refusal(
             Finding(

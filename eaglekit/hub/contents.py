@@ -54,10 +54,7 @@ def _within(label: str, name: str) -> str:
 def _parsed(file: LocalFile) -> dict[str, Written]:
     if file.size_bytes > MANIFEST_LIMIT:
         raise ValueError(f"it has {file.size_bytes} bytes, at most {MANIFEST_LIMIT} are read")
-    text = file.read().decode("utf-8")
-    listed = parse_manifest(text)
-    if len(listed) != sum(1 for line in text.splitlines() if line and not line.startswith("#")):
-        raise ValueError("it names a file twice")
+    listed = parse_manifest(file.read().decode("utf-8"))
     document = {name: {"size_bytes": one.size_bytes, "sha256": one.sha256} for name, one in listed.items()}
     wrong = problems(document, "manifest")
     if wrong:

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,20 +22,13 @@ from eaglekit.hub.contents import config_findings, manifest_findings, read_manif
 from eaglekit.hub.model import CARD, REPORT, LocalFile
 from eaglekit.hub.scan import limit_of, scan_texts, too_large, without_secrets
 from eaglekit.report import Finding, Refusal
+from eaglekit.report.progress import Bar, silent
 
-Bar = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
-"""Title, total and unit of long work -> a context whose value is told how much was done."""
 PIECE_BYTES = 4 << 20
 UNREADABLE_LIMIT = 1 << 30
 """Bytes of weights up to which they are compared with their digest although no checkpoint could be made of them."""
 MOST_THREADS = 8
 OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-
-
-@contextmanager
-def silent(title: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A `Bar` that shows nothing."""
-    yield lambda done: None
 
 
 @dataclass(frozen=True)

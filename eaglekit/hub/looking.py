@@ -49,7 +49,7 @@ def look(client: HubClient, wishes: Wishes) -> RemoteState:
         parent=parent,
         branch_exists=wishes.revision in heads,
         tags=refs["tags"],
-        entries=entries_at(client, parent),
+        entries=entries_at(client.connection, client.repo, parent),
         pulls=refs["pulls"],
     )
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from eaglekit.checkpoint import Source
 from eaglekit.checkpoint.copying import Written
@@ -16,6 +14,7 @@ from eaglekit.checkpoint.hub_http import HubConnection
 from eaglekit.checkpoint.hub_id import HubId
 from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.hub.listing import entries_at
 from eaglekit.hub.manifest_reading import NO_SUMS, read_manifest
 from eaglekit.hub.model import CARD, SIGNATURE, LocalFile, RemoteEntry
 from eaglekit.plan.manifest import MANIFEST
@@ -29,10 +28,7 @@ BESIDE = {CARD: 4 << 20, SIGNATURE: 16 << 20}
 """What is taken though the manifest does not cover it, and up to how many bytes: prose, and the signature itself."""
 SILENT = frozenset({MANIFEST, ".gitattributes"})
 """Neither taken like the others nor worth a warning."""
-ENTRIES_LIMIT = 10_000
 PIECE_BYTES = 64 << 20
-SHA256 = re.compile(r"[0-9a-f]{64}")
-SHA1 = re.compile(r"[0-9a-f]{40}")
 
 Tell = Callable[[int], None]
 """Called with the number of bytes that were done since the last call."""
@@ -99,7 +95,7 @@ def look(hub_id: HubId, *, expect: str | None = None) -> Offer:
     if expect is not None and made.sha256 != expect:
         raise Refusal(_unexpected(source, made.sha256, expect))
     listed = read_manifest(data, MANIFEST)
-    there = listing(source)
+    there = entries_at(HubConnection(HubId(source.repo, source.commit)), source.repo, source.commit)
     refuse_if(list(_differences(listed, there)))
     beside = {
         name: there[name]
@@ -108,22 +104,6 @@ def look(hub_id: HubId, *, expect: str | None = None) -> Offer:
     }
     left = tuple(sorted(set(there) - set(listed) - set(beside) - SILENT))
     return Offer(source, data, f"sha256:{made.sha256}", listed, beside, left)
-
-
-def listing(source: HubFolder) -> dict[str, RemoteEntry]:
-    """Every file of the source's commit with the digests that the Hub keeps. Raises `Refusal`."""
-    connection = HubConnection(HubId(source.repo, source.commit))
-    entries: dict[str, RemoteEntry] = {}
-    for page in connection.pages(f"{source.repo}/tree/{source.commit}", "recursive=true&expand=false"):
-        for item in page:
-            entry = _entry(item)
-            if entry is None:
-                raise Refusal(connection.wrong("", "an entry that is no file and no folder", "a listing"))
-            if entry.git_name:
-                entries[entry.name] = entry
-        if len(entries) > ENTRIES_LIMIT:
-            raise Refusal(connection.wrong("", f"more than {ENTRIES_LIMIT} files", "the files of one drafter"))
-    return entries
 
 
 def take(offer: Offer, here: LocalFolder, destination: Path, tell: Tell) -> Mapping[str, Written]:
@@ -169,22 +149,6 @@ def manifest_of(source: Source) -> Mapping[str, Written] | None:
     if size_bytes > MANIFEST_LIMIT:
         raise Refusal(_large_manifest(size_bytes))
     return read_manifest(source.read(MANIFEST, 0, size_bytes), MANIFEST)
-
-
-def _entry(item: Any) -> RemoteEntry | None:
-    """One item of a listing; without a git name when it is a folder, None when it is neither folder nor file."""
-    if not isinstance(item, dict) or not isinstance(name := item.get("path"), str):
-        return None
-    if item.get("type") == "directory":
-        return RemoteEntry(name, 0, "")
-    large = item.get("lfs")
-    sha256, size = (large.get("oid"), large.get("size")) if isinstance(large, dict) else (None, item.get("size"))
-    oid = item.get("oid")
-    sound = type(size) is int and size >= 0 and isinstance(oid, str) and SHA1.fullmatch(oid)
-    if not sound or (large is not None and not (isinstance(sha256, str) and SHA256.fullmatch(sha256))):
-        return None
-    assert isinstance(size, int)  # noqa: S101 - looked at above
-    return RemoteEntry(name, size, str(oid), sha256)
 
 
 def _differences(listed: Mapping[str, Written], there: Mapping[str, RemoteEntry]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from eaglekit.hub.client import HubClient
 from eaglekit.hub.collecting import collect, holds
 from eaglekit.hub.committing import commit
 from eaglekit.hub.evidence import Evidence, evidence
-from eaglekit.hub.folder import Bar, Folder, inspect_folder, silent
+from eaglekit.hub.folder import Folder, inspect_folder
 from eaglekit.hub.gathering import collected
 from eaglekit.hub.looking import look, remote_bytes, remote_text
 from eaglekit.hub.model import CARD, REPORT, SIGNATURE, Outline, RemoteState, Wishes
@@ -27,6 +27,7 @@ from eaglekit.hub.target_comparing import Comparison, compared
 from eaglekit.hub.telling import outcome, plan
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import refuse_if
+from eaglekit.report.progress import Bar, silent
 
 Connect = Callable[[], HubClient]
 Afterwards = Callable[[Outline, Published, HubClient], list[Finding]]

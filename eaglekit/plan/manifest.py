@@ -22,17 +22,21 @@ def manifest_text(files: Mapping[str, Written]) -> str:
 
 
 def parse_manifest(text: str) -> dict[str, Written]:
-    """The files a manifest lists. Raises `ValueError` for a line that is neither size nor digest."""
+    """The files a manifest lists. Raises `ValueError` for a line out of place, and for a file that is listed twice."""
     files: dict[str, Written] = {}
     size: int | None = None
     for line in text.splitlines():
         if line == HEADER or not line:
             continue
-        if found := _SIZE.fullmatch(line):
+        if (found := _SIZE.fullmatch(line)) and size is None:
             size = int(found["size"])
         elif (found := _LINE.fullmatch(line)) and size is not None:
+            if found["name"] in files:
+                raise ValueError(f"{found['name'][:80]!r} is listed twice")
             files[found["name"]] = Written(size, found["sha256"])
             size = None
         else:
-            raise ValueError(f"{line[:80]!r} is no line of a manifest")
+            raise ValueError(f"{line[:80]!r} is no line of a manifest, or out of place")
+    if size is not None:
+        raise ValueError("it ends with a size that no file follows")
     return files

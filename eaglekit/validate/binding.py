@@ -22,9 +22,10 @@ from eaglekit.drafter.spec import jsonable
 from eaglekit.plan.saved import digests
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
 from eaglekit.report.json_text import compact
+from eaglekit.report.progress import Bar
 from eaglekit.target.texts import Text
 from eaglekit.validate.intervals import RESAMPLES, SEED
-from eaglekit.validate.task import PROBE_SEED, Bar, Task
+from eaglekit.validate.task import PROBE_SEED, Task
 
 PIECE_BYTES = 8 << 20
 

@@ -12,9 +12,9 @@ from eaglekit.dialects.target import Target
 from eaglekit.plan.saved import digests
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
+from eaglekit.report.progress import Bar
 from eaglekit.validate.binding import file_digest
 from eaglekit.validate.protocol import Protocol
-from eaglekit.validate.task import Bar
 
 
 def refuse_other_drafter(protocol: Protocol, drafter: Checkpoint, bar: Bar) -> None:

@@ -15,8 +15,9 @@ from eaglekit.dialects.target_checks import given_with
 from eaglekit.drafter.spec import jsonable
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
+from eaglekit.report.progress import Bar, silent
 from eaglekit.validate.intervals import RESAMPLES, SEED
-from eaglekit.validate.task import PROBE_SEED, Bar, Task, silent
+from eaglekit.validate.task import PROBE_SEED, Task
 
 NAME = "report.json"
 

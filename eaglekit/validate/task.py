@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.target import Target
+from eaglekit.report.progress import Bar, silent
 from eaglekit.serving.wish import Wish
-
-Bar = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
-"""Title, total and unit of long work -> a context whose value is told how much was done."""
 
 PROBE_SEED = 20_260_102
 """Of the made-up states and tokens: the same every time."""
-
-
-@contextmanager
-def silent(title: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A `Bar` that shows nothing."""
-    yield lambda done: None
 
 
 @dataclass(frozen=True)

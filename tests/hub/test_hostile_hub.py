@@ -83,7 +83,7 @@ def test_pull_does_not_wait_a_day(pushes: Pushes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "look",
     [
-        f'entries_at(HubClient("{REPO}"), "{"a" * 40}")',
+        f'entries_at(HubClient("{REPO}").connection, "{REPO}", "{"a" * 40}")',
         f'__import__("eaglekit.checkpoint.remote").checkpoint.remote.HubFolder("{REPO}").files()',
     ],
     ids=["of a push", "of a reader"],

@@ -12,6 +12,7 @@ from eaglekit.checkpoint import open_folder
 from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.checkpoint.lookup import library_identity, open_library
 from eaglekit.report import Fact, Finding, Refusal, Report, Table
+from eaglekit.report.progress import silent
 from eaglekit.target.model import open_model
 from eaglekit.target.texts import Text
 from eaglekit.validate.binding import (
@@ -21,7 +22,6 @@ from eaglekit.validate.binding import (
     texts_digest,
     without_paths,
 )
-from eaglekit.validate.task import silent
 from tests.cases.builders import d0, t0
 from tests.validate import copycat
 
