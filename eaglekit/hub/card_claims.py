@@ -8,10 +8,11 @@ from math import isclose
 from typing import Any
 
 from eaglekit.checkpoint.hub_id import is_repo
+from eaglekit.hub.card.categories import by_category
 from eaglekit.hub.card.front_matter import parse
 from eaglekit.hub.card.matter import COMMIT
 from eaglekit.hub.card.merging import front_matter_of
-from eaglekit.hub.card.metadata import CATEGORIES, TEXTS
+from eaglekit.hub.card.metadata import TEXTS
 from eaglekit.hub.model import CARD, REPORT
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import printable
@@ -101,17 +102,9 @@ def _measured(report: Report, name: str, category: str | None) -> dict[str, floa
     """The same figure in the report, with its interval and count; None when it measures no such thing."""
     if category is None:
         one = next((each for each in report.measurements if each.name == name), None)
-        return {"value": one.value, "low": one.low, "high": one.high, "count": one.count} if one is not None else None
-    chart = next((chart for chart in report.charts if chart.name == CATEGORIES), None)
-    series = next((each for each in chart.series if each.name == "drafter"), None) if chart is not None else None
-    if series is None or name != "acceptance length":
-        return None
-    points = [str(x) for x in series.x]
-    if str(category) not in points:
-        return None
-    place = points.index(str(category))
-    parts = {"value": series.y, "low": series.low, "high": series.high}
-    return {part: numbers[place] if place < len(numbers) else None for part, numbers in parts.items()}
+    else:
+        one = by_category(report).get(str(category)) if name == "acceptance length" else None
+    return {"value": one.value, "low": one.low, "high": one.high, "count": one.count} if one is not None else None
 
 
 def _wrong(place: str, known: Mapping[str, float | None], metric: Mapping[str, Any]) -> Iterator[Finding]:

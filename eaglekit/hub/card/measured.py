@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eaglekit.hub.card.categories import CATEGORIES, by_category
 from eaglekit.hub.card.figure import charts_of
 from eaglekit.hub.card.matter import CardMatter
-from eaglekit.hub.card.metadata import CATEGORIES
 from eaglekit.hub.card.storage import activations_in_words, weights_in_words
 from eaglekit.hub.card.words import between, figure_of, length, share, table, with_interval, words
 from eaglekit.hub.model import FIGURE
@@ -130,14 +130,12 @@ def _by_number(matter: CardMatter, name: str) -> dict[int, Measurement]:
 
 
 def _categories(matter: CardMatter) -> str:
-    chart = next((chart for chart in matter.report.charts if chart.name == CATEGORIES), None)
-    series = next((each for each in chart.series if each.name == "drafter"), None) if chart is not None else None
-    if chart is None or series is None:
+    lengths = by_category(matter.report)
+    if not lengths:
         return ""
     counted: dict[Any, dict[str, Any]] = {row.get("category"): row for row in matter.rows(CATEGORIES)}
     rows = []
-    for name, value, low, high in series.points():
-        each = Measurement(str(name), value, chart.y_label, "", low, high)
+    for name, each in lengths.items():
         row = counted.get(name, {})
         over = [f"{row[kind]:,} {kind}" for kind in ("rounds", "texts") if isinstance(row.get(kind), int)]
         rows.append((words(name), f"**{figure_of(each)}**", between(each), " of ".join(over)))

@@ -8,6 +8,7 @@ from typing import Any
 from eaglekit import __version__
 from eaglekit.drafter.spec import Attention, Feedback, FusionNorm
 from eaglekit.engines.model import Verdict
+from eaglekit.hub.card.categories import by_category
 from eaglekit.hub.card.matter import CardMatter
 from eaglekit.report import Finding
 from eaglekit.report.model import Measurement
@@ -141,18 +142,8 @@ def _results(matter: CardMatter) -> Iterator[dict[str, Any]]:
     lengths = [each for each in map(matter.measurement, CLAIMED) if each is not None]
     if lengths:
         yield _result(matter, None, [_metric(matter, each) for each in lengths])
-    for chart in matter.report.charts:
-        series = next((each for each in chart.series if each.name == "drafter"), None)
-        if chart.name != CATEGORIES or series is None:
-            continue
-        for category, value, low, high in series.points():
-            counted = next((row for row in matter.rows(CATEGORIES) if row.get("category") == category), {})
-            rounds = counted.get("rounds")
-            each = Measurement("acceptance length", value, chart.y_label, "", low, high, rounds)
-            yield _result(matter, str(category), [_metric(matter, each)])
-
-
-CATEGORIES = "acceptance-by-category"
+    for category, each in by_category(matter.report).items():
+        yield _result(matter, category, [_metric(matter, each)])
 
 
 def _result(matter: CardMatter, category: str | None, metrics: Sequence[dict[str, Any]]) -> dict[str, Any]:
