@@ -108,9 +108,20 @@ class Dialect:
     map_must_ascend: bool = False
     """Whether draft ids must follow target ids (a trainer selects target logits by mask)."""
     writes_embedding: bool = True
+    container: str = "safetensors"
+    """`safetensors` beside a config.json, or `gguf`: one file that holds both."""
+    map_holds: str = "offsets"
+    """`offsets` (target id minus row) or `ids`: what the numbers of the map are."""
+    norm_dtype: str | None = None
+    """What norms are stored in, where that is not the dtype of the projections."""
     mask_state_shape: tuple[int, ...] = (1, 1, -1)
     needs_target_family: bool = False
     example: str = ""
+
+    @property
+    def config_place(self) -> str:
+        """What messages call the place of a config key."""
+        return "metadata" if self.container == "gguf" else "config.json"
 
     @property
     def writable(self) -> bool:
