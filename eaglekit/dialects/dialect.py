@@ -17,7 +17,7 @@ class Clue:
     """One observation that speaks for a dialect. A weight of 10 is a producer's own marker."""
 
     kind: str
-    """`key`, `value`, `tensor`, `no tensor`, `no key`, `metadata`, `file`: how `subject` is looked up."""
+    """`key`, `value`, `other value`, `tensor`, `no tensor`, `no key`, `metadata`, `file`: how `subject` is looked up."""
     subject: str
     """A dotted config key, a tensor name pattern with `*`, a metadata key, or a file name."""
     values: tuple[Any, ...] = ()
@@ -30,6 +30,7 @@ class Clue:
             "key": f"config has {self.subject}",
             "no key": f"config has no {self.subject}",
             "value": f"config {self.subject} is {shown}",
+            "other value": f"config {self.subject} is not {shown}",
             "tensor": f"tensor {self.subject}",
             "no tensor": f"no tensor {self.subject}",
             "metadata": f"safetensors metadata has {self.subject}",
