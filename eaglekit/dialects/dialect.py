@@ -17,7 +17,8 @@ class Clue:
     """One observation that speaks for a dialect. A weight of 10 is a producer's own marker."""
 
     kind: str
-    """`key`, `value`, `other value`, `tensor`, `no tensor`, `no key`, `metadata`, `file`: how `subject` is looked up."""
+    """How `subject` is looked up: `key`, `no key`, `value`, `other value`, `tensor`, `no tensor`, `metadata`, `file`;
+    `other value` is any but those that count."""
     subject: str
     """A dotted config key, a tensor name pattern with `*`, a metadata key, or a file name."""
     values: tuple[Any, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from eaglekit.dialects.keys import Codec, WrongValue, integer
+from eaglekit.dialects.keys import OMIT, Codec, WrongValue, integer
 from eaglekit.dialects.rope_keys import ROPE_SCALING
 from eaglekit.drafter import Spec
 
@@ -60,6 +60,8 @@ TOKENIZER = Codec(lambda value: {}, lambda spec: "none", {"const": "none"})
 """No tokenizer: the program scatters the drafter's logits over `vocab_size` ids and speaks the target's language."""
 
 FILE_TYPE = Codec(
-    lambda value: {}, lambda spec: FILE_TYPES[spec.dtype], {"type": "integer", "enum": sorted(FILE_TYPES.values())}
+    lambda value: {},
+    lambda spec: FILE_TYPES.get(spec.dtype, OMIT),
+    {"type": "integer", "enum": sorted(FILE_TYPES.values())},
 )
 """Only told: the tensors decide."""

@@ -15,6 +15,7 @@ class Feature(str, Enum):
 
     SPECULATORS_FORMAT = "a speculators config"
     PLAIN_FORMAT = "a plain drafter config"
+    GGUF = "a GGUF drafter"
     SPECULATORS_TYPES = "speculators_model_type"
     SPECULATORS_CLASSES = "class by transformer_layer_config.model_type"
     COPIED_KEYS = "top-level keys its speculators reader keeps"

