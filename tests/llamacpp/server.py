@@ -52,16 +52,26 @@ class Server:
     def completed(self, prompt: Sequence[int]) -> Answer:
         """The greedy answer to a prompt of token ids."""
         wish = {"prompt": list(prompt), "n_predict": 64, "temperature": 0, "return_tokens": True, "cache_prompt": False}
-        before = len(self.log.read_text(errors="replace"))
+        before = self.log.stat().st_size
         answer = self._posted("/completion", wish)
-        told = ROUND.findall(self.log.read_text(errors="replace")[before:])
         timings = answer["timings"]
+        drafted = int(timings.get("draft_n", 0))
         return Answer(
-            tuple(answer["tokens"]),
-            timings.get("draft_n", 0),
-            timings.get("draft_n_accepted", 0),
-            tuple(int(accepted) for _, accepted, _ in told),
+            tuple(answer["tokens"]), drafted, int(timings.get("draft_n_accepted", 0)), self._rounds(before, drafted)
         )
+
+    def _rounds(self, start: int, drafted: int) -> tuple[int, ...]:
+        """The accepted drafts of the rounds told from byte `start` on; the log is written after the answer is sent."""
+        end = time.monotonic() + START_S
+        while True:
+            with self.log.open("rb") as file:
+                file.seek(start)
+                told = ROUND.findall(file.read().decode(errors="replace"))
+            if sum(int(count) for _, _, count in told) == drafted:
+                return tuple(int(accepted) for _, accepted, _ in told)
+            if time.monotonic() > end:
+                raise AssertionError(f"{drafted} drafts were counted, and the log tells {told}")
+            time.sleep(0.01)
 
     def _posted(self, path: str, document: dict[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(

@@ -190,9 +190,10 @@ LLAMA_CPP = Engine(
         _("*", F.DRAFT_VOCAB_ABSENT,   EVER,              B.REJECTED,  _convert),
         _("*", F.PRUNED_HEAD,          EVER,              B.HONOURED,  _gguf),
         _("*", F.MAP,                  EVER,              B.HONOURED,  _gguf),
+        _("*", F.HEAD_ABSENT,          since("2026.11"), B.FILLED,    _gguf),
         _("*", F.EMBEDDING,            EVER,              B.KEPT,      _gguf),
     ),
-    hint="convert with --target-model-dir: vocabulary and depth come from the target",
+    hint="eaglekit convert --to gguf writes its file; llama.cpp's own converter needs --target-model-dir",
 )  # fmt: skip
 
 _rtp = "alibaba/rtp-llm angelslim_qwen3_eagle3"
