@@ -142,11 +142,6 @@ def codes(outcome: Read) -> list[str]:
     return [finding.code for finding in outcome.findings]
 
 
-def test_the_older_name_of_the_layers_is_understood(tmp_path):
-    outcome = reading(tmp_path, {"eagle3.target_layers": None, "eagle3.extract_layers": [3, 17, 30]})
-    assert outcome.drafter_or_refuse().spec.aux_layers == (3, 17, 30)
-
-
 def test_the_vocabulary_is_counted_from_the_tokens_when_nothing_else_says_it(tmp_path):
     spec = PLAIN.replacing(own_embedding=False, vocab_size=80)
     tokens = [f"token {number}" for number in range(80)]

@@ -19,7 +19,7 @@ from tests.cli.running import eaglekit
 from tests.dialects.gguf_files import gguf_of
 from tests.dialects.strategies import PLAIN
 from tests.llamacpp.server import Answer, refusal, served
-from tests.llamacpp.variants import DRAFTER, TARGET, TRAINED, VARIANTS, varied
+from tests.llamacpp.variants import DRAFTER, LAST, TARGET, TRAINED, VARIANTS, varied
 from tests.plan.converting import converted
 
 pytestmark = pytest.mark.llamacpp
@@ -93,14 +93,8 @@ def test_every_kind_of_drafter_is_served_as_the_reference_predicts(variant: str,
     print(f"{variant}: {expected.rounds} rounds, {expected.accepted} accepted")  # noqa: T201 - the figures of the docs
 
 
-@pytest.mark.parametrize("made_by", ["eaglekit", "llama.cpp's converter"])
-def test_the_trained_drafter_as_stored_makes_the_same_rounds_as_in_vllm(
-    made_by: str, target: Path, tmp_path: Path
-) -> None:
-    if made_by == "eaglekit":
-        drafter = converted(DRAFTER, tmp_path / "gguf", to="gguf") / "drafter.gguf"
-    else:
-        drafter = TRAINED.parent / "llamacpp" / "drafter.gguf"
+def test_the_trained_drafter_as_stored_makes_the_same_rounds_as_in_vllm(target: Path, tmp_path: Path) -> None:
+    drafter = converted(DRAFTER, tmp_path / "gguf", to="gguf") / "drafter.gguf"
     found = answers(target, drafter, tmp_path / "log")
     rounds = {name: [made for made, _ in told] for name, told in VLLM.items()}
     # vLLM counts what it made in a round, the token of the target included and nothing past the end.
@@ -122,9 +116,9 @@ def test_the_counters_of_an_answer_are_the_sums_of_its_rounds(target: Path, tmp_
 NOT_LOADED = {
     "two layer ids": ({"eagle3.target_layers": [3, 17]}, "exactly 3 entries"),
     "four layer ids": ({"eagle3.target_layers": [3, 8, 17, 30]}, "exactly 3 entries"),
-    "no layer ids": ({"eagle3.target_layers": None}, "target_layers"),
-    "the older name of the layers": (
-        {"eagle3.target_layers": None, "eagle3.extract_layers": [3, 17, 30]}, "target_layers",
+    "no layer ids": ({"eagle3.target_layers": None}, "requires 'extract_layers'"),
+    "layer ids under the name that the message gives them": (
+        {"eagle3.target_layers": None, "eagle3.extract_layers": [3, 17, 30]}, "requires 'extract_layers'",
     ),
     "no context length": ({"eagle3.context_length": None}, "context_length"),
     "no target width": ({"eagle3.target_hidden_size": None}, "target_hidden_size"),
@@ -137,6 +131,14 @@ def test_what_the_loader_refuses(what: str, target: Path, tmp_path: Path) -> Non
     metadata, says = NOT_LOADED[what]
     drafter = gguf_of(tmp_path / "drafter.gguf", PLAIN, metadata=metadata)
     assert says in refusal(target, drafter, tmp_path / "log")
+
+
+def test_the_output_of_a_llama_target_s_last_block_is_not_what_a_drafter_gets(target: Path, tmp_path: Path) -> None:
+    source = varied(tmp_path / "source", LAST)
+    written = converted(source, tmp_path / "gguf", to="gguf", target=TARGET)
+    found = counted(answers(target, written / "drafter.gguf", tmp_path / "log"))
+    print(found, predicted(source))
+    assert found != predicted(source)
 
 
 def test_tensors_of_eagle_3_1_are_refused_by_the_loader(target: Path, tmp_path: Path) -> None:

@@ -78,9 +78,13 @@ def _whole_vocabulary(config: dict[str, Any], tensors: dict[str, Any]) -> None:
         del tensors[name]
 
 
-def _ends(config: dict[str, Any], tensors: dict[str, Any]) -> None:
-    config[LAYERS] = [0, 4, 8]
-    del config["eagle_config"]
+def _reading(*layers: int) -> Change:
+    def change(config: dict[str, Any], tensors: dict[str, Any]) -> None:
+        # The list alone would not say which convention it follows.
+        config[LAYERS], config["eaglekit"] = list(layers), {"aux_layers": list(layers)}
+        del config["eagle_config"]
+
+    return change
 
 
 def _linear_rope(config: dict[str, Any], tensors: dict[str, Any]) -> None:
@@ -104,5 +108,8 @@ VARIANTS: Mapping[str, Change] = {
     "whole vocabulary": _whole_vocabulary,
     "linear rope": _linear_rope,
     "another theta": _theta,
-    "embeddings and last block": _ends,
+    "embeddings and early blocks": _reading(0, 1, 7),
 }
+
+LAST = _reading(2, 4, 8)
+"""Reads the output of the target's last block, which llama.cpp's Llama does not hand out."""

