@@ -114,6 +114,7 @@ class Behaviour(str, Enum):
     # LAST_BOUNDARY, LAST_ID, FIRST_BOUNDARY
     CAPTURED = "captured"
     NEVER = "never captured"
+    UNFILLED = "never filled: what lies in the buffer is taken"
     # RUNNERS
     V1 = "V1"
     V2_OR_V1 = "V2; V1 on CPU, without Triton, for parallel drafting or when told"

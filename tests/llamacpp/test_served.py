@@ -137,7 +137,6 @@ def test_the_output_of_a_llama_target_s_last_block_is_not_what_a_drafter_gets(ta
     source = varied(tmp_path / "source", LAST)
     written = converted(source, tmp_path / "gguf", to="gguf", target=TARGET)
     found = counted(answers(target, written / "drafter.gguf", tmp_path / "log"))
-    print(found, predicted(source))
     assert found != predicted(source)
 
 

@@ -150,7 +150,8 @@ ATOM = Engine(
 )  # fmt: skip
 
 _convert = "ggml-org/llama.cpp conversion/llama.py"
-_gguf = "ggml-org/llama.cpp src/models/eagle3.cpp"
+_models = "ggml-org/llama.cpp src/models/"
+_gguf = f"{_models}eagle3.cpp"
 _ = partial(Capability, "llama.cpp")
 
 LLAMA_CPP = Engine(
@@ -184,7 +185,12 @@ LLAMA_CPP = Engine(
         _("*", F.RUNNERS,              EVER,              B.V1,        _gguf),
         _("*", F.IDS,                  EVER,              B.BOUNDARY,  "ggml-org/llama.cpp#25794", (_IDS,)),
         _("*", F.DEFAULT_IDS,          EVER,              B.EARLY_MIDDLE_LATE, _convert),
-        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  "ggml-org/llama.cpp#25794"),
+        # A target's graph must hand it out (t_h_nextn). Seen with a Llama target, whose graph does not: it serves, and
+        # drafts otherwise than it was trained to.
+        _("*", F.LAST_BOUNDARY,        before("2026.11"), B.CAPTURED,  "ggml-org/llama.cpp#25794"),
+        _("*", F.LAST_BOUNDARY,        since("2026.11"),  B.UNFILLED,  f"{_models}llama.cpp"),
+        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  f"{_models}deepseek2.cpp", (), "deepseek"),
+        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  f"{_models}openai-moe.cpp", (), "gpt_oss"),
         _("*", F.WIDTH,                EVER,              B.HONOURED,  _gguf),
         _("*", F.TARGET_WIDTH,         EVER,              B.HONOURED,  _gguf),
         _("*", F.DRAFT_VOCAB_ABSENT,   EVER,              B.REJECTED,  _convert),
