@@ -38,5 +38,4 @@ def converted_from(artefact: Artefact) -> Artefact:
         for role, names in layout.names.items()
         for name in names
     }
-    # In the folder null says that the head is the target's; the converter asks for the key, not for a number.
-    return Artefact({**layout.config, "draft_vocab_size": spec.draft_vocab_size}, tensors, spec)
+    return Artefact(layout.config, tensors, spec)

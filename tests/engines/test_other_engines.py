@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope
@@ -182,7 +184,9 @@ def test_llama_cpp_captures_the_last_block_of_some_targets_only(family: str, exp
 
 
 def test_llama_cpp_uses_the_target_s_head_where_the_drafter_has_none() -> None:
-    assert verdict(made(FULL.replacing(own_head=False), config={"draft_vocab_size": 32}), "llama.cpp") is READS
+    shared = made(FULL.replacing(own_head=False))
+    null = replace(shared, config={**shared.config, "draft_vocab_size": None})
+    assert (verdict(null, "llama.cpp"), verdict(null, "llama.cpp@2026.08")) == (READS, REJECTS)
 
 
 def test_llama_cpp_norms_all_states_together_since_2026_11() -> None:

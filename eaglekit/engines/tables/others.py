@@ -196,10 +196,11 @@ LLAMA_CPP = Engine(
         _("*", F.DRAFT_VOCAB_ABSENT,   EVER,              B.REJECTED,  _convert),
         _("*", F.PRUNED_HEAD,          EVER,              B.HONOURED,  _gguf),
         _("*", F.MAP,                  EVER,              B.HONOURED,  _gguf),
-        _("*", F.HEAD_ABSENT,          since("2026.11"), B.FILLED,    _gguf),
+        # The converter asks whether the key is there, the program whether the tensor is.
+        _("*", F.HEAD_ABSENT,          since("2026.11"), B.FILLED_IF_NULL, _gguf),
         _("*", F.EMBEDDING,            EVER,              B.KEPT,      _gguf),
     ),
-    hint="eaglekit convert --to gguf writes its file; llama.cpp's own converter needs --target-model-dir",
+    hint="llama-server --spec-type draft-eagle3, with the file that convert --to gguf writes as --spec-draft-model",
 )  # fmt: skip
 
 _rtp = "alibaba/rtp-llm angelslim_qwen3_eagle3"
