@@ -59,7 +59,8 @@ def is_allowed(name: str, weight_files: Iterable[str]) -> bool:
 
 def _objection(name: str, weights: frozenset[str]) -> tuple[str, str] | None:
     """Why a file of this name stays here, and what to do; None when it is published."""
-    if name in MADE or name in (CONFIG, INDEX, PROVENANCE):
+    # A GGUF drafter is one file, config and all; beside other weights it is another format of them.
+    if name in MADE or name in (CONFIG, INDEX, PROVENANCE) or (name in weights and name.endswith(".gguf")):
         return None
     for patterns, why, hint in REFUSED:
         if _matches(name.lower(), patterns):

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
+from eaglekit.checkpoint.gguf_header import parse_gguf
 from eaglekit.checkpoint.header import parse_header
 from eaglekit.checkpoint.machine_paths import MODEL_KEYS, paths_in, places_in
 from eaglekit.hub.model import CARD, FIGURE, PROMPTS, SIGNATURE, LocalFile
@@ -58,6 +59,8 @@ def without_secrets(finding: Finding) -> Finding:
 def _scan(file: LocalFile) -> list[Finding]:
     if file.name.endswith(".safetensors"):
         return _shown(file.name, _in_header(file))
+    if file.name.endswith(".gguf"):
+        return _shown(file.name, _in_gguf(file))
     if file.size_bytes > limit_of(file.name):
         return [too_large(file.name, file.size_bytes)]
     try:
@@ -147,6 +150,17 @@ def _in_header(file: LocalFile) -> Iterator[Hit]:
     yield from (
         (f"__metadata__.{path}", key, kind, text) for path, key, kind, text in _metadata(header.metadata.items())
     )
+    for name in header.tensors:
+        yield from (("a tensor's name", "", kind, text) for kind, text in _in_string("", name))
+
+
+def _in_gguf(file: LocalFile) -> Iterator[Hit]:
+    """Metadata and tensor names of a GGUF file. Long lists, a vocabulary for one, are not looked through."""
+    try:
+        header = parse_gguf(_reader(file), file.size_bytes, file.name)
+    except (Refusal, OSError):
+        return
+    yield from _in_json(json.dumps(header.config))
     for name in header.tensors:
         yield from (("a tensor's name", "", kind, text) for kind, text in _in_string("", name))
 

@@ -107,7 +107,8 @@ def verify(plan: Plan, source: Checkpoint, target: Library | None, *, progress: 
 
 def needed(plan: Plan, source: Checkpoint) -> list[str]:
     """The files of the source that a plan stands on."""
-    return ["config.json", *source.weight_files, *plan.copied]
+    config = [source.config_file] if source.config_file is not None else []
+    return [*config, *source.weight_files, *plan.copied]
 
 
 def digests(source: Source, files: list[str], progress: Progress | None) -> dict[str, str]:

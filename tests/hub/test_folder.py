@@ -89,6 +89,15 @@ def test_every_layout_that_is_written_may_be_published(dialect: str, tmp_path: P
     )
 
 
+def test_a_secret_in_the_metadata_of_a_gguf_file_is_found(tmp_path: Path) -> None:
+    given = Given(facts={"target_name": "org/target"})
+    out = convert(SOURCE.parent / "llama-eagle3", tmp_path / "out", target=TARGET, given=given, to="gguf")
+    file = out / "drafter.gguf"
+    # As long as what it replaces, so that every offset stays right.
+    file.write_bytes(file.read_bytes().replace(b"org/target", b"/home/an/x"))
+    assert "local-path-found" in {finding.code for finding in found(out)}
+
+
 def test_shards_and_their_index_may_be_published(tmp_path: Path) -> None:
     out = convert(SOURCE, tmp_path / "out", target=TARGET, max_shard_bytes=200_000)
     opened, findings = inspect_folder(out)
