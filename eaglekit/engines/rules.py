@@ -188,10 +188,13 @@ class Trials:
     """What runs it."""
     untried: Mapping[Feature, str]
     """Rows that cannot be tried where it runs, and why."""
+    families: frozenset[str]
+    """Families of targets for which rows of their own are tried."""
 
     def cover(self, row: Capability) -> bool:
         """Whether the suite tries `row`."""
-        return self.version in row.span and row.feature not in self.untried
+        known = not row.family or row.family in self.families
+        return known and self.version in row.span and row.feature not in self.untried
 
 
 @dataclass(frozen=True, slots=True)

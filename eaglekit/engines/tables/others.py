@@ -6,6 +6,7 @@ from functools import partial
 
 from eaglekit.dialects.families import FAMILIES, TOKENSPEED_DEEPSEEK, TOKENSPEED_K3
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -13,6 +14,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     releases,
     since,
@@ -153,6 +155,8 @@ _convert = "ggml-org/llama.cpp conversion/llama.py"
 _models = "ggml-org/llama.cpp src/models/"
 _gguf = f"{_models}eagle3.cpp"
 _ = partial(Capability, "llama.cpp")
+_BY_CONVERTER = "what its converter makes of a folder; the suite serves files that eaglekit wrote"
+_NO_WORD = "its file has no word for it"
 
 LLAMA_CPP = Engine(
     name="llama.cpp",
@@ -199,6 +203,16 @@ LLAMA_CPP = Engine(
         # The converter asks whether the key is there, the program whether the tensor is.
         _("*", F.HEAD_ABSENT,          since("2026.11"), B.FILLED_IF_NULL, _gguf),
         _("*", F.EMBEDDING,            EVER,              B.KEPT,      _gguf),
+    ),
+    trials=Trials(
+        Version.parse("2026.11"),
+        "make test-llamacpp",
+        dict.fromkeys((F.SPECULATORS_FORMAT, F.LOOKUP, F.ARCHITECTURES, F.LAYER_NAMES, F.UNEXPECTED_BIAS, F.DEPTH,
+                       F.USE_AUX, F.DEFAULT_IDS, F.DRAFT_VOCAB_ABSENT), _BY_CONVERTER)
+        | dict.fromkeys((F.OLD_STATE_NORMS, F.NORM_OUTPUT, F.QK_NORM, F.ATTENTION_BIAS, F.MLP_BIAS, F.FC_BIAS,
+                         F.PARALLEL), _NO_WORD)
+        | {F.RUNNERS: "it has one"},
+        families=frozenset(),
     ),
     hint="llama-server --spec-type draft-eagle3, with the file that convert --to gguf writes as --spec-draft-model",
 )  # fmt: skip
