@@ -17,8 +17,8 @@ import pytest
 
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.tables import DIALECTS
-from eaglekit.hub.folder import Folder, inspect_folder
-from eaglekit.hub.manifesting import full_manifest
+from eaglekit.hub.local.folder import Folder, inspect_folder
+from eaglekit.hub.local.manifesting import full_manifest
 from eaglekit.hub.model import LocalFile
 from eaglekit.plan.manifest import parse_manifest
 from eaglekit.report import Finding

@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.listing import history
-from eaglekit.hub.looking import COMMIT, branch_head, pull_requests
 from eaglekit.hub.model import LocalFile, Outline
-from eaglekit.hub.words import NOTHING_SENT, Doing, status_of
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.listing import history
+from eaglekit.hub.remote.looking import COMMIT, branch_head, pull_requests
+from eaglekit.hub.remote.words import NOTHING_SENT, Doing, status_of
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eaglekit.hub.card import BaseModel, CardMatter, CardWishes, Licence, card_matter, figure, stated_in, write_card
-from eaglekit.hub.evidence import Evidence
-from eaglekit.hub.folder import Folder
-from eaglekit.hub.gathering import collected
-from eaglekit.hub.manifesting import full_manifest
+from eaglekit.hub.local.evidence import Evidence
+from eaglekit.hub.local.folder import Folder
+from eaglekit.hub.local.gathering import collected
+from eaglekit.hub.local.manifesting import full_manifest
+from eaglekit.hub.local.scan import scan_texts
+from eaglekit.hub.local.signature_reading import Way, is_about, way_of
+from eaglekit.hub.local.signing import Signer, signed
 from eaglekit.hub.model import CARD, PROMPTS, REPORT, SIGNATURE, LocalFile
-from eaglekit.hub.scan import scan_texts
-from eaglekit.hub.signature_reading import Way, is_about, way_of
-from eaglekit.hub.signing import Signer, signed
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import refuse_if
 

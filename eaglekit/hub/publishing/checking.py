@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eaglekit.checkpoint.hub_http import RemoteFile
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.listing import entries_at
 from eaglekit.hub.model import LocalFile, Outline, RemoteEntry, regular
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.listing import entries_at
 from eaglekit.report import Finding, Refusal, Severity
 
 LENGTH_BYTES = 8

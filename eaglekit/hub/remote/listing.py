@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from eaglekit.checkpoint.hub_http import HubConnection
-from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import RemoteEntry
+from eaglekit.hub.remote.client import HubClient
 from eaglekit.report import Refusal
 
 ENTRIES_LIMIT = 100_000

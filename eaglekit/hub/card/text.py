@@ -11,15 +11,15 @@ from eaglekit import __version__
 from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.hub_id import is_repo
 from eaglekit.hub.card.body import body
+from eaglekit.hub.card.claims import CARD_LIMIT
 from eaglekit.hub.card.licences import Licence
 from eaglekit.hub.card.making import served, stated_in
 from eaglekit.hub.card.matter import COMMIT, BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import Block, written_in
-from eaglekit.hub.card_claims import CARD_LIMIT
-from eaglekit.hub.contents import read_provenance
-from eaglekit.hub.evidence import other_facts
+from eaglekit.hub.local.contents import read_provenance
+from eaglekit.hub.local.evidence import other_facts
+from eaglekit.hub.local.signature_reading import way_of
 from eaglekit.hub.model import CARD, FIGURE, PROMPTS, SIGNATURE, LocalFile
-from eaglekit.hub.signature_reading import way_of
 from eaglekit.plan.provenance import PROVENANCE
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import printable

@@ -16,7 +16,7 @@ from eaglekit.checkpoint.hub_id import HubId
 from eaglekit.checkpoint.hub_patience import PAUSE_LIMIT_S, asked_pause
 from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.hub.model import Account
-from eaglekit.hub.words import Circumstance, Doing, push_finding, status_of
+from eaglekit.hub.remote.words import Circumstance, Doing, push_finding, status_of
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:

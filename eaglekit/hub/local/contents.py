@@ -11,7 +11,7 @@ from eaglekit.checkpoint.json_document import read_object
 from eaglekit.dialects.given import SETTINGS
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.tables import DIALECTS
-from eaglekit.hub.allowed import CONFIG, INDEX, MADE
+from eaglekit.hub.local.allowed import CONFIG, INDEX, MADE
 from eaglekit.hub.model import LocalFile
 from eaglekit.plan.manifest import MANIFEST, parse_manifest
 from eaglekit.plan.provenance import PROVENANCE

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from eaglekit.checkpoint.lookup import library_identity, open_library
 from eaglekit.hub.card import BaseModel, records_comparison
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.evidence import Evidence
+from eaglekit.hub.local.evidence import Evidence
+from eaglekit.hub.remote.client import HubClient
 from eaglekit.report import Finding, Refusal
 
 

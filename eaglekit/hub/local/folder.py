@@ -17,10 +17,10 @@ from eaglekit.checkpoint.disk_errors import unreadable
 from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.checkpoint.lookup import last_change
 from eaglekit.checkpoint.opening import open_source
-from eaglekit.hub.allowed import MADE, is_allowed, judge
-from eaglekit.hub.contents import config_findings, manifest_findings, read_manifest, read_provenance
+from eaglekit.hub.local.allowed import MADE, is_allowed, judge
+from eaglekit.hub.local.contents import config_findings, manifest_findings, read_manifest, read_provenance
+from eaglekit.hub.local.scan import limit_of, scan_texts, too_large, without_secrets
 from eaglekit.hub.model import CARD, REPORT, LocalFile
-from eaglekit.hub.scan import limit_of, scan_texts, too_large, without_secrets
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.progress import Bar, silent
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint.json_document import read_object
+from eaglekit.hub.local.scan import without_secrets
 from eaglekit.hub.model import REPORT
-from eaglekit.hub.scan import without_secrets
 from eaglekit.report import Finding, Measurement, Refusal, Report
 from eaglekit.report.codes import CODES
 from eaglekit.report.schemas import problems

@@ -9,10 +9,18 @@ from typing import Any
 
 from eaglekit.checkpoint import Checkpoint
 from eaglekit.dialects.reading import read
-from eaglekit.hub.folder import Folder
+from eaglekit.hub.local.folder import Folder
+from eaglekit.hub.local.report_reading import (
+    MEASURED,
+    REPORT_LIMIT,
+    SHOWN,
+    VALIDATE,
+    invalid,
+    length_of,
+    read_validation,
+)
+from eaglekit.hub.local.scan import without_secrets
 from eaglekit.hub.model import REPORT
-from eaglekit.hub.report_reading import MEASURED, REPORT_LIMIT, SHOWN, VALIDATE, invalid, length_of, read_validation
-from eaglekit.hub.scan import without_secrets
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.json_text import compact
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from eaglekit.hub.aftermath import Published
-from eaglekit.hub.assembling import UNSIGNED, Assembled
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.following import verify_command
 from eaglekit.hub.model import PROMPTS, SIGNATURE, Change, Outline, Row
-from eaglekit.hub.outline import SHORT
+from eaglekit.hub.publishing.aftermath import Published
+from eaglekit.hub.publishing.assembling import UNSIGNED, Assembled
+from eaglekit.hub.publishing.following import verify_command
+from eaglekit.hub.publishing.outline import SHORT
+from eaglekit.hub.remote.client import HubClient
 from eaglekit.report import Fact, Report, Table
 
 HUB = "read: the Hub's answer"

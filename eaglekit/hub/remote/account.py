@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from eaglekit.checkpoint.hub_errors import clean
-from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import Account
-from eaglekit.hub.words import Doing
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.words import Doing
 
 WRITING_ROLES = frozenset({"admin", "write", "contributor"})
 """Roles in an organisation that may make repositories and write to them."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from eaglekit.hub.card import base_model_of, records_comparison
 from eaglekit.hub.card.making import stated_in
+from eaglekit.hub.local.report_reading import REPORT_LIMIT, read_validation
 from eaglekit.hub.model import CARD, PROMPTS, REPORT
-from eaglekit.hub.report_reading import REPORT_LIMIT, read_validation
 from eaglekit.report import Refusal, Report
 
 CARD_LIMIT = 16 << 20

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eaglekit.hub.aftermath import Published
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.looking import tags_now
 from eaglekit.hub.model import Outline
-from eaglekit.hub.words import Doing
+from eaglekit.hub.publishing.aftermath import Published
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.looking import tags_now
+from eaglekit.hub.remote.words import Doing
 from eaglekit.report import Finding, Refusal
 
 TAG_FAILED = "push-tag-failed"

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from eaglekit.checkpoint.hub_http import RemoteFile
-from eaglekit.hub.account import who
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.listing import entries_at
 from eaglekit.hub.model import Account, RemoteState, Wishes
-from eaglekit.hub.words import Circumstance, Doing, rights
+from eaglekit.hub.remote.account import who
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.listing import entries_at
+from eaglekit.hub.remote.words import Circumstance, Doing, rights
 from eaglekit.report import Finding, Refusal
 
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eaglekit.hub.local.signature_reading import NOT_SIGNED, Way
 from eaglekit.hub.model import SIGNATURE, LocalFile
-from eaglekit.hub.signature_reading import NOT_SIGNED, Way
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from eaglekit import __version__
 from eaglekit.checkpoint.hub_errors import clean
-from eaglekit.hub.aftermath import Published, look_into, proposed_already, recorded, trailer
-from eaglekit.hub.client import HubClient, foreign_errors
-from eaglekit.hub.listing import entries_at, history
-from eaglekit.hub.looking import branch_head, is_public
 from eaglekit.hub.model import CARD, Outline
-from eaglekit.hub.sending import Journal, Tell, prepared, send
-from eaglekit.hub.words import Doing
+from eaglekit.hub.publishing.aftermath import Published, look_into, proposed_already, recorded, trailer
+from eaglekit.hub.publishing.sending import Journal, Tell, prepared, send
+from eaglekit.hub.remote.client import HubClient, foreign_errors
+from eaglekit.hub.remote.listing import entries_at, history
+from eaglekit.hub.remote.looking import branch_head, is_public
+from eaglekit.hub.remote.words import Doing
 from eaglekit.report import Finding, Refusal
 
 if TYPE_CHECKING:

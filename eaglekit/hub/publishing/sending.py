@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import LocalFile, Outline, regular
-from eaglekit.hub.words import Doing
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.words import Doing
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import refuse_if
 

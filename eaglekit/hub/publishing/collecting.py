@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eaglekit.hub.aftermath import Published
-from eaglekit.hub.client import HubClient
 from eaglekit.hub.model import Account, Outline
-from eaglekit.hub.words import Doing
+from eaglekit.hub.publishing.aftermath import Published
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.words import Doing
 from eaglekit.report import Finding, Refusal
 
 # huggingface_hub, HfApi.get_collection: OWNER/TITLE-ID, as in the address of its page.

@@ -6,25 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eaglekit.hub.aftermath import Published
-from eaglekit.hub.assembling import Asked, Assembled, assemble
 from eaglekit.hub.card import base_model_of, word_findings
-from eaglekit.hub.checking import check
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.collecting import collect, holds
-from eaglekit.hub.committing import commit
-from eaglekit.hub.evidence import Evidence, evidence
-from eaglekit.hub.folder import Folder, inspect_folder
-from eaglekit.hub.gathering import collected
-from eaglekit.hub.looking import look, remote_bytes, remote_text
+from eaglekit.hub.local.evidence import Evidence, evidence
+from eaglekit.hub.local.folder import Folder, inspect_folder
+from eaglekit.hub.local.gathering import collected
+from eaglekit.hub.local.report_reading import report_bytes
+from eaglekit.hub.local.signing import exposed
 from eaglekit.hub.model import CARD, REPORT, SIGNATURE, Outline, RemoteState, Wishes
-from eaglekit.hub.outline import objections, outline
-from eaglekit.hub.report_reading import report_bytes
-from eaglekit.hub.sending import Journal
-from eaglekit.hub.signing import exposed
-from eaglekit.hub.tagging import TAG_FAILED, tag
-from eaglekit.hub.target_comparing import Comparison, compared
-from eaglekit.hub.telling import outcome, plan
+from eaglekit.hub.publishing.aftermath import Published
+from eaglekit.hub.publishing.assembling import Asked, Assembled, assemble
+from eaglekit.hub.publishing.checking import check
+from eaglekit.hub.publishing.collecting import collect, holds
+from eaglekit.hub.publishing.committing import commit
+from eaglekit.hub.publishing.outline import objections, outline
+from eaglekit.hub.publishing.sending import Journal
+from eaglekit.hub.publishing.tagging import TAG_FAILED, tag
+from eaglekit.hub.publishing.target_comparing import Comparison, compared
+from eaglekit.hub.publishing.telling import outcome, plan
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.looking import look, remote_bytes, remote_text
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import refuse_if
 from eaglekit.report.progress import Bar, silent

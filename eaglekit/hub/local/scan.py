@@ -17,8 +17,8 @@ from typing import Any
 from eaglekit.checkpoint.gguf_header import parse_gguf
 from eaglekit.checkpoint.header import parse_header
 from eaglekit.checkpoint.machine_paths import MODEL_KEYS, paths_in, places_in
+from eaglekit.hub.local.patterns import mask, masked, secrets_in
 from eaglekit.hub.model import CARD, FIGURE, PROMPTS, SIGNATURE, LocalFile
-from eaglekit.hub.patterns import mask, masked, secrets_in
 from eaglekit.report import Finding, Refusal
 
 TEXT_LIMIT = 256 << 20
