@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from eaglekit.cli.convert import SHOWN, carry_out, write_options
-from eaglekit.cli.output import guarded, json_option, print_report, progress_bar
+from eaglekit.cli.convert import SHOWN, write, write_options
+from eaglekit.cli.output import guarded, json_option, print_report, work_bar
 
 
 @click.command("apply")
@@ -33,17 +32,11 @@ def command(
     """
     if dst is None and not dry_run:
         raise click.UsageError("DST is missing: give a folder to write, or --dry-run.")
-    from eaglekit.cli.loading import open_local, open_plan_target
+    from eaglekit.api.deciding import reopened
     from eaglekit.plan.apply import Wishes
-    from eaglekit.plan.saved import load, verify
 
-    plan = load(plan_file)
-    plan = replace(plan, report=replace(plan.report, command="apply"))
-    source = open_local(plan.source.label, quiet=as_json)
-    library = open_plan_target(plan, quiet=as_json)
-    with progress_bar("check the source", source.size_bytes, quiet=as_json) as tell:
-        verify(plan, source, library, progress=tell)
+    decided = reopened(plan_file, bar=work_bar(quiet=as_json))
     if dry_run or dst is None:
-        print_report(plan.full_report(), as_json=as_json, headline=plan.summary(), facts=SHOWN)
+        print_report(decided.plan.full_report(), as_json=as_json, headline=decided.plan.summary(), facts=SHOWN)
         return
-    carry_out(plan, dst, source, library, Wishes(durable=not no_fsync, manifest=not no_manifest), as_json=as_json)
+    write(decided, dst, Wishes(durable=not no_fsync, manifest=not no_manifest), as_json=as_json)

@@ -49,7 +49,7 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
       eaglekit capture ./target --prompts answers.jsonl --drafter ./drafter --dry-run --memory-limit 8GB
     """
     _refuse_combinations(output, dry_run, wishes)
-    from eaglekit.cli.extras import require_extras
+    from eaglekit.api.extras import require_extras
 
     require_extras("capture")
     from eaglekit.cli.target_files import memory_limit

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from eaglekit.cli.options import all_engines_option, meaning_options, stacked
-from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say, shorten_engines
+from eaglekit.cli.output import guarded, json_option, print_report, progress_bar, say, shorten_engines, work_bar
 from eaglekit.cli.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from eaglekit.api.deciding import Decided, Wanted
+    from eaglekit.plan.apply import Wishes
 
 write_options = stacked(
     click.option("--no-manifest", is_flag=True, help="Do not hash files on the way; writes no SHA256SUMS."),
@@ -72,21 +76,18 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
         raise click.UsageError(
             "DST is missing: give a folder to write, or --dry-run, or -o plan.json to save the plan."
         )
-    for option, (other, why) in NEEDS.items():
-        if wishes[option] and not wishes[other]:
-            raise click.UsageError(why)
+    from eaglekit.api.deciding import decide
     from eaglekit.plan.apply import Wishes
 
-    plan, source, library = _decide(src, quiet=as_json, **{k: v for k, v in wishes.items() if k not in _WRITING})
+    decided = decide(src, _wanted(wishes), bar=work_bar(quiet=as_json))
     if dry_run or plan_file is not None:
-        from eaglekit.plan.outlook import with_outlook
-
-        plan = with_outlook(plan)
+        decided = decided.seen()
+    plan = decided.plan
     if plan_file is not None:
         from eaglekit.plan.saved import save
 
-        with progress_bar("digest of the source", source.size_bytes, quiet=as_json) as tell:
-            plan = save(plan, plan_file, source, library, progress=tell)
+        with progress_bar("digest of the source", decided.source.size_bytes, quiet=as_json) as tell:
+            plan = save(plan, plan_file, decided.source, decided.library, progress=tell)
         say(f"plan saved to {plan_file}: eaglekit apply {plan_file} DST")
     engines = None if wishes["all_engines"] else tuple(wishes["requests"])
     if dry_run or dst is None:
@@ -95,66 +96,36 @@ def command(src: str, *, dst: Path | None, as_json: bool, dry_run: bool, plan_fi
         print_report(shown, as_json=as_json, headline=plan.summary(), facts=SHOWN)
         return
     how = Wishes(durable=not wishes["no_fsync"], manifest=not wishes["no_manifest"])
-    carry_out(plan, dst, source, library, how, as_json=as_json, engines=engines)
+    write(replace(decided, plan=plan), dst, how, as_json=as_json, engines=engines)
 
 
-NEEDS = {
-    "allow_degraded": ("requests", "--allow-degraded is about engines named with --for: name one, or leave it out."),
-    "force_overflow": ("dtype", "--force-overflow is about a cast: say --dtype too, or leave it out."),
-}
-"""Option -> the option without which it would do nothing, and what is said then."""
-_WRITING = {"no_manifest", "no_fsync", "all_engines"}
 SHOWN = ("dialect", "aux_layers", "fusion_norm", "feedback", "residual", "rope")
 """The facts a person wants to see beside a plan; `inspect` and `--json` have all of them."""
 
 
-def _decide(src: str, *, quiet: bool, **wishes: Any) -> Any:
-    """The plan, the opened source, and the target's library where something is copied from it."""
-    from eaglekit.cli.loading import given_from, local_library, open_local, open_target, parse_requests
-    from eaglekit.dialects.reading import read
-    from eaglekit.plan.build import build
-    from eaglekit.plan.options import DTYPES, Options
-    from eaglekit.plan.sizes import parse_size
-
-    meaning = {name: wishes.pop(name) for name in ("aux_layers", "aux_convention", "settings", "target_family")}
-    meaning |= {name: wishes.pop(name) for name in ("dialect", "drops")}
-    size, dtype, requests = wishes.pop("max_shard_size"), wishes.pop("dtype"), wishes.pop("requests")
-    target_text = wishes.pop("target")
-    options = Options(
-        requests=parse_requests(requests),
-        dtype=DTYPES[dtype] if dtype else None,
-        max_shard_bytes=parse_size(size) if size is not None else None,
-        **wishes,
-    )
-    target = open_target(target_text)
-    given = given_from(target=target, **meaning)
-    source = open_local(src, quiet=quiet)
-    plan = build(read(source, given), options, target)
-    return plan, source, local_library(target, plan, quiet=quiet)
+MEANING = ("aux_layers", "aux_convention", "settings", "target_family", "dialect", "drops")
+_WRITING = ("no_manifest", "no_fsync", "all_engines")
 
 
-def _outlook(plan: Any, *, as_json: bool) -> Any:
-    """The plan with what engines will make of it; imports on the way what the end of the run needs."""
-    from eaglekit.plan.outlook import with_outlook
+def _wanted(wishes: dict[str, Any]) -> Wanted:
+    """The options about what is to be written."""
+    from eaglekit.api.deciding import Wanted
+    from eaglekit.api.stating import Stated
 
-    importlib.import_module("jsonschema_rs")
-    if not as_json:
-        importlib.import_module("eaglekit.report.terminal")
-    return with_outlook(plan)
+    rest = {name: wishes[name] for name in wishes if name not in (*MEANING, *_WRITING, "requests")}
+    stated = Stated(**{name: wishes[name] for name in MEANING})
+    return Wanted(stated=stated, engines=wishes["requests"], **rest)
 
 
-def carry_out(
-    plan: Any, dst: Path, source: Any, library: Any, how: Any, *, as_json: bool, engines: tuple[str, ...] | None = ()
-) -> None:
-    """Apply a plan with a bar, and print what was written; of engines only the usual ones and those named, or all."""
-    from eaglekit.plan.apply import apply
+def write(decided: Decided, dst: Path, how: Wishes, *, as_json: bool, engines: tuple[str, ...] | None = ()) -> None:
+    """Carry out a plan with a bar, and print what was written; of engines the usual ones and those named, or all."""
+    from eaglekit.api.deciding import carry_out
 
-    # Copying waits for the disk and the hash: what is only told afterwards is worked out beside it.
-    with ThreadPoolExecutor(1) as beside:
-        told = beside.submit(_outlook, plan, as_json=as_json)
-        with progress_bar(f"write {dst}", plan.size_bytes, quiet=as_json) as tell:
-            applied = apply(plan, dst, source=source, target=library, wishes=how, progress=tell)
-        plan = told.result()
+    def beside() -> None:
+        if not as_json:
+            importlib.import_module("eaglekit.report.terminal")
+
+    plan, applied = carry_out(decided, dst, how, bar=work_bar(quiet=as_json), beside=beside)
     report = plan.full_report(applied)
     shown = ["plan-config", "plan-left", "engines"]
     told_report = report if as_json or engines is None else shorten_engines(report, engines)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from eaglekit.cli.options import meaning_options
-from eaglekit.cli.output import guarded, json_option, print_report
+from eaglekit.cli.output import guarded, json_option, print_report, work_bar
 
 
 @click.command("diff")
@@ -28,13 +28,9 @@ def command(first: str, second: str, *, target: str | None, as_json: bool, **mea
       eaglekit diff ./drafter ./drafter-3.1 --aux-layers 2,18,33
       eaglekit diff ./epoch-1 ./epoch-2 --json
     """
-    from eaglekit.cli.loading import given_from, open_local, open_target
-    from eaglekit.plan.diff import diff, read_on_its_own
+    from eaglekit.api.looking import diff
 
-    opened = open_target(target)
-    given = given_from(target=opened, **meaning)
-    one, two = open_local(first, quiet=as_json), open_local(second, quiet=as_json)
-    report = diff(read_on_its_own(one, given), read_on_its_own(two, given), opened)
+    report = diff(first, second, target=target, progress=work_bar(quiet=as_json), **meaning)
     print_report(report, as_json=as_json)
     if not report.ok:
         raise SystemExit(1)

@@ -43,12 +43,9 @@ def command(
       eaglekit inspect ./drafter --target ./target
       eaglekit inspect ./drafter --for vllm@0.32 --for sglang
     """
-    from eaglekit.cli.loading import given_from, open_input, open_target, parse_requests
-    from eaglekit.engines.inspection import inspect
+    from eaglekit.api.looking import inspect
 
-    opened = open_target(target)
-    given = given_from(target=opened, **meaning)
-    report = inspect(open_input(path), given, opened, parse_requests(requests))
+    report = inspect(path, engines=requests, target=target, **meaning)
     tables = ["engines", *(["tensors", "dropped-keys"] if show_tensors else [])]
     shown = report if as_json or all_engines else shorten_engines(report, requests)
     print_report(shown, as_json=as_json, tables=tables)

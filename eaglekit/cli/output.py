@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from eaglekit.api.misuse import Misuse
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.json_text import dumps
 
@@ -128,6 +129,8 @@ def guarded(command: str, subject_of: str = "") -> Callable[[Callable[..., None]
                 if os.environ.get(DEBUG):
                     raise
                 _refuse_somewhere(refusal, command, subject, as_json=options["as_json"])
+            except Misuse as misuse:
+                raise click.UsageError(misuse.options) from None
             except (OSError, MemoryError, RecursionError, OverflowError, UnicodeError) as error:
                 if os.environ.get(DEBUG) or isinstance(error, BrokenPipeError):
                     raise

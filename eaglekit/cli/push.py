@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,29 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eaglekit.api.files import refuse_taken, write_new
 from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
 from eaglekit.cli.push_options import (
     SIGSTORE,
     PushCommand,
     content_options,
     place_options,
-    refuse_swapped,
     run_options,
-    wishes_of,
 )
 from eaglekit.cli.push_words import afterwards, ending
-from eaglekit.cli.report_files import refuse_taken, write_new
-from eaglekit.report import Fact, Finding, Refusal, Report
+from eaglekit.report import Finding, Refusal, Report
 
 if TYPE_CHECKING:
     from eaglekit.hub.local.signing import Signer
     from eaglekit.hub.model import Wishes
-    from eaglekit.hub.publishing.assembling import Asked
     from eaglekit.hub.publishing.pushing import Prepared
     from eaglekit.hub.rehearsal import Rehearsal
-    from eaglekit.hub.remote.client import HubClient
-
-PASSWORD = "EAGLEKIT_SIGNING_PASSWORD"  # noqa: S105 - the name of a variable
 
 
 @click.command("push", cls=PushCommand)
@@ -61,8 +54,10 @@ def command(path: str, repository: str, *, as_json: bool, output: Path | None, *
       eaglekit push ./drafter me/drafter --sign ~/keys/release.pem
       eaglekit push ./drafter somebody/drafter --create-pr --overwrite
     """
+    from eaglekit.api.placing import place_of, refuse_swapped
+
     refuse_swapped(path, repository)
-    place = wishes_of(repository, wishes)
+    place = place_of(repository, wishes)
     rehearse, asking = wishes["rehearse"], not wishes["dry_run"]
     if asking and rehearse is None and not wishes["yes"] and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("Nobody can be asked whether to publish: say --yes, or --dry-run to see the plan.")
@@ -113,53 +108,35 @@ def _hub(rehearse: str | None, place: Wishes) -> Iterator[Rehearsal | None]:
     if rehearse is None:
         yield None
         return
-    from eaglekit.hub.rehearsal import rehearsing
+    from eaglekit.api.publishing import rehearsed_in
 
-    name = place.repo.rpartition("/")[2]
-    with rehearsing(Path(rehearse or f"rehearsal-{name}"), place.repo, place.collection) as rehearsal:
+    with rehearsed_in(rehearse, place) as rehearsal:
         say(f"rehearsal: a Hub on this machine, at {rehearsal.hub.endpoint}; nothing leaves it")
         yield rehearsal
 
 
 def _prepare(path: str, place: Wishes, rehearsal: Rehearsal | None, *, quiet: bool, **wishes: Any) -> Prepared:
-    from eaglekit.hub.publishing.pushing import prepare
-    from eaglekit.hub.remote.client import HubClient
+    from eaglekit.api.publishing import asked_of, prepared
 
-    def connect() -> HubClient:
-        if rehearsal is not None:
-            return rehearsal.connect(place.repo, say)
-        return HubClient(place.repo, say=say)
-
-    folder = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
-    asked = _asked(place.repo, quiet=quiet, **wishes)
-    return prepare(folder, wishes["report_file"], asked, place, connect, bar=work_bar(quiet=quiet))
-
-
-def _asked(repo: str, *, quiet: bool, **wishes: Any) -> Asked:
-    from eaglekit.hub.card import CardWishes
-    from eaglekit.hub.publishing.assembling import Asked
-
-    words = {name: wishes[name] for name in ("licence", "licence_name", "licence_link", "base_model")}
     somebody = sys.stdin.isatty() and not (quiet or wishes["yes"])
-    return Asked(
-        card=CardWishes(repo=repo, **words),
-        prompts=wishes["prompts"],
-        with_figure=not wishes["no_figure"],
+    asked = asked_of(
+        place.repo,
+        wishes,
         ask_licence=_ask_licence if somebody else None,
         sign=_signer(wishes["sign"], somebody=somebody),
     )
+    return prepared(path, wishes["report_file"], asked, place, rehearsal, bar=work_bar(quiet=quiet), say=say)
 
 
 def _signer(key: str | None, *, somebody: bool) -> Signer | None:
     """Who signs. The password of a key is never on the command line, where every process could read it."""
-    from eaglekit.hub.local.signing import Signer, is_encrypted
+    from eaglekit.api.publishing import signer
+    from eaglekit.hub.local.signing import is_encrypted
 
-    if key is None:
-        return None
-    password = os.environ.get(PASSWORD)
-    if password is None and key != SIGSTORE and somebody and is_encrypted(key):
-        password = click.prompt(f"Password of {key}", hide_input=True, err=True)
-    return Signer(key, password)
+    made = signer(key)
+    if made is not None and made.password is None and key != SIGSTORE and somebody and is_encrypted(made.key):
+        return replace(made, password=click.prompt(f"Password of {key}", hide_input=True, err=True))
+    return made
 
 
 def _ask_licence() -> str:
@@ -176,26 +153,14 @@ def _agreed(prepared: Prepared) -> bool:
 
 def _publish(prepared: Prepared, rehearsal: Rehearsal | None, *, quiet: bool) -> Report:
     """The push, told what was and was not done when it is interrupted."""
-    from eaglekit.hub.publishing.pushing import publish
+    from eaglekit.api.publishing import published
 
     try:
-        report = publish(prepared, bar=work_bar(quiet=quiet))
+        return published(prepared, rehearsal, bar=work_bar(quiet=quiet))
     except KeyboardInterrupt:
         for line in _interrupted(prepared):
             say(line)
         raise click.Abort from None
-    if rehearsal is None:
-        return report
-    card = rehearsal.leave(prepared.planned.wishes.repo, report.result["commit"])
-    again = f"python -m eaglekit.hub.loopback {rehearsal.folder}"
-    left = {"folder": str(rehearsal.folder), "card": str(card), "serve": again}
-    facts = (
-        Fact("rehearsal", str(rehearsal.folder), "given: --rehearse; nothing was published"),
-        Fact("card", str(card), "derived: the files of the commit, laid out"),
-    )
-    kept = [fact for fact in report.facts if fact.name not in ("url", "pull request")]
-    result = {**report.result, "outcome": "rehearsed", "rehearsal": left, "next": [again]}
-    return replace(report, facts=(*facts, *kept), result=result)
 
 
 def _interrupted(prepared: Prepared) -> list[str]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from eaglekit.cli.card import word_options
 from eaglekit.cli.options import stacked
 
-if TYPE_CHECKING:
-    from eaglekit.hub.model import Wishes
-
 FILE = click.Path(path_type=Path, dir_okay=False)
 BESIDE = ""
 """`--rehearse` without a folder: one beside the current one, named after the repository."""
 SIGSTORE = "sigstore"
-"""`--sign` without a key; as in hub/signing.py, which is not imported for the help."""
+"""`--sign` without a key; as in hub/local/signing.py, which is not imported for the help."""
 
 
 class PushCommand(click.Command):
@@ -75,74 +71,3 @@ run_options = stacked(
     click.option("--show-card", is_flag=True, help="Show the README.md that will stand there."),
     click.option("-o", "--output", type=FILE, help="Write the report of the push as JSON, to a new file."),
 )  # fmt: skip
-
-
-def refuse_swapped(path: str, repository: str) -> None:
-    """Raise a usage error for a push whose arguments, or whose `--rehearse`, took each other's place."""
-    import os
-
-    from eaglekit.checkpoint.hub_id import is_spelled_id
-
-    there = os.path.exists(os.path.expanduser(path))  # noqa: PTH110, PTH111 - Path raises for names that cannot be
-    if not there and is_spelled_id(path) and not is_spelled_id(repository):
-        raise click.UsageError(f"PATH comes first: eaglekit push {repository} {path}")
-
-
-def _refuse_secrets(wishes: dict[str, Any]) -> None:
-    """Raise `Refusal` for a secret among the words that would be published with the commit."""
-    from eaglekit.hub.local.patterns import mask, secrets_in
-    from eaglekit.report import Finding
-    from eaglekit.report.model import refuse_if
-
-    refuse_if(
-        [
-            Finding(
-                "secret-found",
-                f"--{option} holds {kind}",
-                place=f"--{option}",
-                got=mask(text[start:end]),
-                expected="words that everybody may read",
-                hint="revoke it where it was issued: every process can read command lines, and shells keep them",
-            )
-            for option in ("message", "tag", "revision", "collection")
-            for text in [wishes[option] or ""]
-            for kind, start, end in secrets_in(text)
-        ]
-    )
-
-
-def wishes_of(repository: str, wishes: dict[str, Any]) -> Wishes:
-    """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
-    from eaglekit.checkpoint.hub_id import REVISION, parse_repo
-    from eaglekit.hub.model import Wishes
-    from eaglekit.hub.publishing.collecting import SLUG
-
-    _refuse_secrets(wishes)
-    hub_id = parse_repo(repository)
-    if hub_id.revision is not None:
-        raise click.UsageError(f"ORG/NAME is without a revision here: say --revision {hub_id.revision}.")
-    for option in ("revision", "tag"):
-        name = wishes[option]
-        if name is not None and (".." in name or not REVISION.fullmatch(name)):
-            raise click.UsageError(f"--{option}: {name!r} cannot be the name of a branch or tag.")
-    if wishes["create_pr"] and wishes["tag"] is not None:
-        raise click.UsageError("--tag names what is published; a pull request is not, yet. Tag it when it is merged.")
-    if wishes["create_pr"] and wishes["public"]:
-        raise click.UsageError("--public is about a new repository; a pull request needs one that exists.")
-    if wishes["create_pr"] and wishes["collection"] is not None:
-        raise click.UsageError("--collection is for what is published; a pull request is not, yet.")
-    if wishes["collection"] is not None and not SLUG.fullmatch(wishes["collection"]):
-        raise click.UsageError(
-            f"--collection: {wishes['collection']!r} is not OWNER/TITLE-ID, as in the address of a collection's page."
-        )
-    if wishes["rehearse"] is not None and wishes["sign"] == SIGSTORE:
-        raise click.UsageError("sigstore records every signature in public: rehearse with a key, --sign KEY.pem.")
-    if wishes["message"] is not None and not wishes["message"].strip():
-        raise click.UsageError("--message is empty.")
-    return Wishes(
-        hub_id.repo,
-        **{name: wishes[name] for name in PLACE},
-    )
-
-
-PLACE = ("revision", "create_pr", "public", "overwrite", "tag", "message", "collection")

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from eaglekit.api.files import refuse_taken, write_new
 from eaglekit.cli.computing_options import computing_options, device_of
-from eaglekit.cli.engine_options import engine_options, find_wish, refuse_engine_combinations
+from eaglekit.cli.engine_options import engine_options
 from eaglekit.cli.options import FiniteRange, measured_meaning_options, stacked
-from eaglekit.cli.output import guarded, json_option, print_report, say
-from eaglekit.cli.report_files import refuse_taken, write_new
+from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
 from eaglekit.report import Report
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -88,26 +88,19 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
       eaglekit validate ./drafter --target ./target --prompts answers.jsonl --engine vllm --endpoint http://HOST:8000
       eaglekit validate ./converted --baseline ./source --target ./target --prompts answers.jsonl -o report.json
     """
-    _refuse_combinations(wishes)
-    refuse_engine_combinations(wishes)
-    refuse_taken([report_file, html_file])
-    from eaglekit.cli.extras import missing_extras, require_extras
+    from eaglekit.api.judging import judge, refuse_combinations, refuse_missing
 
-    asked = [f"--{name.replace('_', '-')}" for name in COMPUTING if wishes[name]]
-    if asked:
-        require_extras(asked[0])
-    if wishes["gpu"] or wishes["device"] is not None:
-        require_extras("--gpu" if wishes["gpu"] else "--device")
+    if wishes["gpu"] and wishes["device"] not in (None, "cuda"):
+        raise click.UsageError("--gpu is --device cuda: give one of them.")
+    refuse_combinations(wishes)
+    refuse_taken([report_file, html_file])
+    placed = "--gpu" if wishes["gpu"] else "--device" if wishes["device"] is not None else None
+    refuse_missing(wishes, placed=placed)
     if html_file is not None:
         from eaglekit.report.html.needs import need
 
         need("jinja2", "matplotlib")
-    engine = find_wish(wishes)
-    from eaglekit.validate.binding import without_paths
-    from eaglekit.validate.check import check
-
-    task, typed = _task(path, quiet=as_json, **{**wishes, "engine": engine})
-    report = without_paths(check(task, missing=missing_extras()), [path, *typed])
+    report = judge(path, {**wishes, "device": device_of(wishes)}, bar=work_bar(quiet=as_json))
     write_report(report, report_file, html_file)
     tables = [table.name for table in report.tables if table.name not in HIDDEN_TABLES]
     # What stands in a table too is not said twice.
@@ -119,8 +112,6 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         raise SystemExit(1)
 
 
-COMPUTING = ("prompts", "capture", "generate", "baseline", "min_acceptance_length", "probe_layers", "engine")
-"""Options that ask for something to be computed."""
 SHOWN = (
     "weights", "dialect", "written by", "aux_layers", "fusion_norm", "feedback", "residual", "vocabulary map", "texts",
     "arithmetic", "sampled acceptance", "function beside the baseline", "logits beside the baseline",
@@ -128,67 +119,6 @@ SHOWN = (
 )  # fmt: skip
 """Facts for people; `--json` and the report have all of them."""
 HIDDEN_TABLES = frozenset({"tensors", "dropped-keys", "engines"})
-
-
-def _refuse_combinations(wishes: dict[str, Any]) -> None:
-    """Raise a usage error for options that contradict each other or lack what they need."""
-    if wishes["prompts"] is not None and wishes["capture"] is not None:
-        raise click.UsageError("--capture stands in place of --prompts: give one of them.")
-    if wishes["prompts"] is not None and wishes["target"] is None:
-        raise click.UsageError("--prompts needs --target: the texts are run through it.")
-    if wishes["generate"] is not None and wishes["prompts"] is None:
-        raise click.UsageError("--generate needs --prompts.")
-    if wishes["gpu"] and wishes["device"] not in (None, "cuda"):
-        raise click.UsageError("--gpu is --device cuda: give one of them.")
-    if wishes["prompts"] is None:
-        unused = [option for option, idle in IDLE_WITHOUT_PROMPTS.items() if wishes[option] not in (None, idle)]
-        if unused:
-            raise click.UsageError(f"--{unused[0].replace('_', '-')} needs --prompts: no target is run without them.")
-    if wishes["limit"] is not None and wishes["prompts"] is None and wishes["capture"] is None:
-        raise click.UsageError("--limit needs --prompts or --capture.")
-    most = wishes["draft_tokens"] + 1
-    if wishes["min_acceptance_length"] is not None and wishes["min_acceptance_length"] > most:
-        raise click.UsageError(f"--min-acceptance-length is out of reach: {most - 1} draft tokens make at most {most}.")
-
-
-IDLE_WITHOUT_PROMPTS = {"memory_limit": None, "activations": "w4a16"}
-"""Options about running a target -> the value that asks for nothing."""
-
-
-def _task(path: str, *, quiet: bool, **wishes: Any) -> tuple[Any, list[str]]:
-    """Everything opened, and the paths that were typed."""
-    from eaglekit.cli.loading import given_from, open_local, open_target
-    from eaglekit.cli.output import work_bar
-    from eaglekit.cli.target_files import local_target, memory_limit
-    from eaglekit.dialects.target import read_target
-    from eaglekit.validate.task import Task
-
-    meaning = {name: wishes[name] for name in MEANING}
-    limit, target_text, baseline = memory_limit(wishes["memory_limit"]), wishes["target"], wishes["baseline"]
-    target = open_target(target_text)
-    if target is not None and wishes["prompts"] is not None:
-        target = read_target(local_target(target_text, quiet=quiet))
-    given = given_from(target=target, **meaning)
-    typed = [str(text) for text in (target_text, baseline, wishes["prompts"], wishes["capture"]) if text is not None]
-    task = Task(
-        drafter=open_local(path, quiet=quiet),
-        given=given,
-        target=target,
-        baseline=open_local(baseline, quiet=quiet) if baseline is not None else None,
-        keep_embedding=wishes["embedding"] == "keep",
-        device=device_of(wishes),
-        memory_limit_bytes=limit,
-        bar=work_bar(quiet=quiet),
-        **{name: wishes[name] for name in TAKEN},
-    )
-    return task, typed
-
-
-MEANING = ("aux_layers", "aux_convention", "settings", "target_family", "dialect", "drops")
-TAKEN = (
-    "prompts", "capture", "generate", "limit", "draft_tokens", "depth", "temperature", "min_acceptance_length",
-    "probe_layers", "dtype", "activations", "engine",
-)  # fmt: skip
 
 
 def _in_short(report: Report) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from eaglekit.api.files import refuse_taken
 from eaglekit.cli.computing_options import device_of
 from eaglekit.cli.options import stacked
-from eaglekit.cli.output import guarded, json_option, print_report, say
-from eaglekit.cli.report_files import refuse_taken
+from eaglekit.cli.output import guarded, json_option, print_report, say, work_bar
 from eaglekit.cli.validate import FILE, report_options, write_report
 
 material_options = stacked(
@@ -57,9 +57,9 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
         from eaglekit.report.html.needs import need
 
         need("jinja2", "matplotlib")
-    from eaglekit.cli.claimed import verified
+    from eaglekit.api.verifying import verified
 
-    again, report = verified(path, {**wishes, "device": device_of(wishes)}, quiet=as_json)
+    again, report = verified(path, {**wishes, "device": device_of(wishes)}, bar=work_bar(quiet=as_json))
     write_report(report, report_file, html_file)
     shown = [fact.name for fact in report.facts if fact.name != "rule"]
     if as_json:

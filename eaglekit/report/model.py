@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from importlib.util import find_spec
 from typing import Any
 
 FINDINGS_SHOWN = 200
@@ -274,6 +275,29 @@ class Report:
             "charts": {chart.name: chart.as_json() for chart in self.charts},
             "result": dict(self.result),
         }
+
+    def __repr__(self) -> str:
+        from eaglekit.report.plain import headline
+
+        return f"<Report: {headline(self)}>"
+
+    def __str__(self) -> str:
+        from eaglekit.report.plain import plain
+
+        return plain(self)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None without jinja2, and then it takes `_repr_markdown_`."""
+        if find_spec("jinja2") is None:
+            return None
+        from eaglekit.report.html.fragment import fragment
+
+        return fragment(self)
+
+    def _repr_markdown_(self) -> str:
+        from eaglekit.report.markdown import markdown
+
+        return markdown(self)
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is a report, not a programming error

@@ -200,7 +200,7 @@ def test_a_folder_that_is_cleaned_up_while_it_is_written_never_appears_half(tmp_
     code = f"""
 import shutil, sys
 from pathlib import Path
-import eaglekit.plan.apply as applying
+from eaglekit.plan import apply as applying
 whole = applying.provenance
 def cleaned(*words):
     for staged in Path({str(tmp_path)!r}).glob(".out.eaglekit-*"):

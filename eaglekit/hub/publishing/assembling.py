@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eaglekit.hub.card import BaseModel, CardMatter, CardWishes, Licence, card_matter, figure, stated_in, write_card
+from eaglekit.hub.card import BaseModel, CardMatter, CardWishes, Licence, card_matter, stated_in, write_card
+from eaglekit.hub.card.figure import figure
 from eaglekit.hub.local.evidence import Evidence
 from eaglekit.hub.local.folder import Folder
 from eaglekit.hub.local.gathering import collected

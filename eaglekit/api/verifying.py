@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import eaglekit
+from eaglekit.api.extras import missing_extras
+from eaglekit.api.opening import download, find_source, local_target, memory_limit, open_local, open_target
 from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.hub_id import is_local, parse_hub_id
 from eaglekit.checkpoint.opening import open_source
-from eaglekit.cli.extras import missing_extras
-from eaglekit.cli.loading import download, find_source, open_local, open_target
-from eaglekit.cli.output import work_bar
-from eaglekit.cli.target_files import local_target, memory_limit
 from eaglekit.dialects.target import Target, read_target
 from eaglekit.hub.card.claims import CARD_LIMIT, CardClaims, read_card_claims
 from eaglekit.hub.card.text import read_card_text
@@ -25,6 +22,7 @@ from eaglekit.hub.local.evidence import REPORT_LIMIT, read_validation
 from eaglekit.hub.model import CARD, PROMPTS, REPORT
 from eaglekit.hub.pulling import look, manifest_of, prove
 from eaglekit.report import Fact, Finding, Refusal, Report
+from eaglekit.report.progress import Bar, silent
 from eaglekit.validate.binding import without_paths
 from eaglekit.validate.claims import Here, compare
 from eaglekit.validate.material_named import (
@@ -57,15 +55,14 @@ class Hand:
     """The options that would bring it."""
 
 
-def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str, Report]:
+def verified(path: str, wishes: Mapping[str, Any], *, bar: Bar = silent) -> tuple[str, Report]:
     """The command that repeats what was not, or nothing, and the report. Raises `Refusal` when files are other ones.
 
-    `wishes` are the options of the command by name.
+    `wishes` are the options of the command by name, `device` among them.
     """
     device = wishes["device"]
     limit = memory_limit(wishes["memory_limit"])
-    bar = work_bar(quiet=quiet)
-    source, facts, findings = _proved(path, quiet=quiet, bar=bar)
+    source, facts, findings = _proved(path, bar)
     data = _report_of(source)
     published = read_validation(data)
     protocol = read_protocol(published.as_json())
@@ -84,7 +81,7 @@ def verified(path: str, wishes: Mapping[str, Any], *, quiet: bool) -> tuple[str,
     missing = missing_extras()
     named = protocol.target.hub_id if protocol.target is not None else None
     named = named or (card.target if card is not None else None)
-    hand = _at_hand(protocol, source, named, quiet=quiet, computing=not missing, wishes=wishes, bar=bar)
+    hand = _at_hand(protocol, source, named, computing=not missing, wishes=wishes, bar=bar)
     measured, absent = None, f"{', '.join(missing)} not installed: pip install 'eaglekit[validate]'"
     if hand.lacking and missing:
         hand = replace(hand, lacking=f"{hand.lacking}; {absent}")
@@ -135,7 +132,7 @@ def _again(path: str, wishes: Mapping[str, Any], hand: Hand) -> str:
     return " ".join(["eaglekit verify", shlex.quote(path), *words, *hand.needs])
 
 
-def _proved(path: str, *, quiet: bool, bar: Any) -> tuple[Source, list[Fact], list[Finding]]:
+def _proved(path: str, bar: Bar) -> tuple[Source, list[Fact], list[Finding]]:
     """The files, each compared with its manifest, and where they came from."""
     if is_local(path):
         source = find_source(path)
@@ -146,7 +143,7 @@ def _proved(path: str, *, quiet: bool, bar: Any) -> tuple[Source, list[Fact], li
             told = f"{len(listed)} files, each compared"
         return source, [Fact("manifest", told, "derived: SHA256SUMS")], []
     offer = look(parse_hub_id(path))
-    here = download(offer.source, offer.names, quiet=quiet)
+    here = download(offer.source, offer.names, bar=bar)
     _prove(here, offer.listed, bar)
     facts = [
         Fact("repository", offer.source.repo, "read: the Hub's answer"),
@@ -156,10 +153,9 @@ def _proved(path: str, *, quiet: bool, bar: Any) -> tuple[Source, list[Fact], li
     return here, facts, offer.warnings()
 
 
-def _prove(source: Source, listed: Mapping[str, Written], bar: Any) -> None:
+def _prove(source: Source, listed: Mapping[str, Written], bar: Bar) -> None:
     size_bytes = sum(file.size_bytes for file in listed.values())
-    opened: AbstractContextManager[Any] = bar("compare with SHA256SUMS", size_bytes, "bytes")
-    with opened as tell:
+    with bar("compare with SHA256SUMS", size_bytes, "bytes") as tell:
         prove(source, listed, tell)
 
 
@@ -195,10 +191,9 @@ def _at_hand(
     source: Source,
     named: str | None,
     *,
-    quiet: bool,
     computing: bool,
     wishes: Mapping[str, Any],
-    bar: Any,
+    bar: Bar,
 ) -> Hand:
     """Everything the protocol needs, each known by its digest; wrong material is refused, missing material is told.
 
@@ -220,12 +215,12 @@ def _at_hand(
     if protocol.capture is not None and capture is None:
         lacking.append("it was measured on a capture: give the file with --capture")
         needs.append("--capture FILE")
-    target, why = _target(protocol, wishes["target"], named, quiet=quiet, whole=computing and not lacking)
+    target, why = _target(protocol, wishes["target"], named, bar=bar, whole=computing and not lacking)
     lacking += [why] if why else []
     needs += ["--target TARGET"] if why else []
     baseline = None
     if wishes["baseline"] is not None:
-        baseline = open_local(wishes["baseline"], quiet=quiet)
+        baseline = open_local(wishes["baseline"], bar=bar)
         refuse_other_baseline(protocol, baseline, bar)
     return Hand(
         target,
@@ -238,7 +233,7 @@ def _at_hand(
 
 
 def _target(
-    protocol: Protocol, typed: str | None, named: str | None, *, quiet: bool, whole: bool
+    protocol: Protocol, typed: str | None, named: str | None, *, bar: Bar, whole: bool
 ) -> tuple[Target | None, str]:
     """The target of the report, and why there is none. With `whole`, its weights are on this machine."""
     if protocol.target is None:
@@ -256,7 +251,7 @@ def _target(
     refuse_other_target(protocol, target)
     # Only then its weights: they may be hundreds of gigabytes.
     if whole and protocol.prompts is not None:
-        target = read_target(local_target(text, quiet=quiet))
+        target = read_target(local_target(text, bar=bar))
     return target, ""
 
 

@@ -1,0 +1,97 @@
+"""The real engine that is asked for beside the reference."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eaglekit.api.misuse import Misuse
+from eaglekit.api.stating import texts
+from eaglekit.report import Finding, Refusal
+
+if TYPE_CHECKING:
+    from eaglekit.serving.wish import Wish
+
+ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
+ABOUT_ENGINES = (
+    "engine_python", "engine_arguments", "tensor_parallel_size", "pipeline_parallel_size", "endpoint",
+)  # fmt: skip
+"""What is only said of an engine."""
+
+
+def refuse_engine_combinations(wishes: Mapping[str, Any]) -> None:
+    """Raise `Misuse` for engine options that contradict each other or lack what they need."""
+    given = [f"--{name.replace('_arguments', '-arg').replace('_', '-')}" for name in ABOUT_ENGINES if wishes[name]]
+    if wishes["engine"] is None:
+        if given:
+            raise Misuse(f"{given[0]} needs --engine vllm.")
+        return
+    if wishes["endpoint"] and len(given) > 1:
+        raise Misuse(f"{given[0]} is about an engine that is started here: --endpoint names one that runs.")
+    if wishes["prompts"] is None and not (wishes["endpoint"] and wishes["capture"] is not None):
+        raise Misuse("--engine needs --prompts: an engine answers prompts. With --endpoint a --capture does.")
+
+
+def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
+    """The engine that was asked for, looked at. Raises `Refusal` when it is not there, before any other work."""
+    if wishes["engine"] is None:
+        return None
+    from eaglekit.serving.endpoint import for_draft_tokens, look
+    from eaglekit.serving.environment import find_engine
+    from eaglekit.serving.job import OURS
+    from eaglekit.serving.wish import Wish
+
+    if wishes["endpoint"]:
+        return Wish(for_draft_tokens(look(wishes["endpoint"]), wishes["draft_tokens"]))
+    arguments = parse_arguments(argument_texts(wishes["engine_arguments"]), OURS)
+    return Wish(
+        find_engine(wishes["engine_python"]),
+        tensor_parallel_size=wishes["tensor_parallel_size"] or 1,
+        pipeline_parallel_size=wishes["pipeline_parallel_size"] or 1,
+        dtype=wishes["dtype"],
+        arguments=arguments,
+    )
+
+
+def argument_texts(arguments: Mapping[str, Any] | Sequence[str]) -> tuple[str, ...]:
+    """Engine arguments as they are typed: `gpu_memory_utilization=0.8`."""
+    if not isinstance(arguments, Mapping):
+        return texts(arguments)
+    return tuple(f"{name}={json.dumps(value)}" for name, value in arguments.items())
+
+
+def parse_arguments(words: tuple[str, ...], ours: frozenset[str]) -> dict[str, Any]:
+    """Engine arguments by name. Raises `Refusal` with every one that cannot be given, as those in `ours`."""
+    found: dict[str, Any] = {}
+    findings = []
+    for text in words:
+        name, sign, value = text.partition("=")
+        name = name.strip().removeprefix("--").replace("-", "_")
+        if not sign or not ARGUMENT.fullmatch(name):
+            findings.append(_bad(f"{text!r} is no NAME=VALUE", text, "NAME=VALUE"))
+        elif name in ours:
+            findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument"))
+        elif name in found:
+            findings.append(_bad(f"{name} is given twice", name, "each argument once"))
+        else:
+            found[name] = _value(value)
+    if findings:
+        raise Refusal(*findings)
+    return found
+
+
+def _value(text: str) -> Any:
+    """JSON, or else the text as it stands."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _bad(message: str, got: str, expected: str) -> Finding:
+    return Finding(
+        "engine-argument", message, place="--engine-arg", got=got, expected=expected,
+        hint="vLLM lists its engine arguments with: vllm serve --help=all",
+    )  # fmt: skip
