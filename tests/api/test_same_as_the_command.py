@@ -15,7 +15,8 @@ from tests.cli.running import CHECKPOINTS
 from tests.cli.running import eaglekit as run
 
 DRAFTER, TARGET = str(CHECKPOINTS / "speculators-0.9-llama"), str(CHECKPOINTS / "target-llama")
-LOST = str(CHECKPOINTS / "producer-speculators-0.9-converted-lost-norms")
+TRAINED = CHECKPOINTS.parent / "trained"
+QUANTISED, PROMPTS = TRAINED / "llama-nvfp4-modelopt", TRAINED / "prompts-llama-nvfp4-modelopt.jsonl"
 UNCLEAR = str(CHECKPOINTS / "safeailab-llama")
 
 
@@ -42,16 +43,24 @@ WISHES = [
         lambda: eaglekit.plan(DRAFTER, target=TARGET, to="vllm", embedding="drop").report,
         id="convert --dry-run",
     ),
-    pytest.param(["diff", DRAFTER, LOST], lambda: eaglekit.diff(DRAFTER, LOST), id="diff"),
+    pytest.param(
+        ["diff", *map(str, (TRAINED / "llama-eagle3", TRAINED / "llama-eagle3.1"))],
+        lambda: eaglekit.diff(TRAINED / "llama-eagle3", TRAINED / "llama-eagle3.1"),
+        id="diff",
+    ),
     pytest.param(
         ["recipe", DRAFTER, "--target", TARGET, "--engine", "vllm", "--draft-tokens", "5", "--as", "me/drafter"],
         lambda: eaglekit.recipe(DRAFTER, target=TARGET, engines="vllm", draft_tokens=5, published="me/drafter"),
         id="recipe",
     ),
     pytest.param(
-        ["validate", LOST, "--target", TARGET, "--aux-layers", "default"],
-        lambda: eaglekit.validate(LOST, target=TARGET, aux_layers="default"),
-        id="validate, the structure has errors",
+        ["validate", *map(str, (TRAINED / "llama-eagle3.1", "--target", QUANTISED, "--prompts", PROMPTS)),
+         "--limit", "2", "--draft-tokens", "2", "--min-acceptance-length", "2.9"],
+        lambda: eaglekit.validate(
+            TRAINED / "llama-eagle3.1", target=QUANTISED, prompts=PROMPTS, limit=2, draft_tokens=2,
+            min_acceptance_length=2.9,
+        ),
+        id="validate",
     ),
 ]  # fmt: skip
 REFUSED = [
@@ -78,7 +87,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "call"), WISHES)
 def test_a_report_is_the_one_of_the_command(words: list[str], call: Callable[[], eaglekit.Report]) -> None:
-    told = run(*words, "--json").document
+    told = run(*words, "--json", environment={"OMP_NUM_THREADS": "1"}).document
     assert document(call()) == told
 
 
