@@ -26,7 +26,7 @@ CLONE = 16
 FICLONE = 0x40049409
 SEND: Mapping[int, str] = {44: "sendto", 46: "sendmsg"}
 """Tell a server something."""
-FILES: Mapping[int, int] = {number: 0 for number in (*GROW, *SYNC, *SEND, 91, CLONE)} | {326: 2}
+FILES: Mapping[int, int] = dict.fromkeys((*GROW, *SYNC, *SEND, 91, CLONE), 0) | {326: 2}
 """Which argument is the descriptor of what is written to; copy_file_range names it third."""
 PATHS: Mapping[int, tuple[int | None, int]] = {
     2: (None, 0), 257: (0, 1), 82: (None, 1), 83: (None, 0), 84: (None, 0), 86: (None, 1), 87: (None, 0),

@@ -44,6 +44,10 @@ WRITINGS = {
     "convert to gguf": Writing(
         lambda out: ("convert", TRAINED / "llama-eagle3", out, "--to", "gguf"), (TRAINED / "llama-eagle3",)
     ),
+    "save a plan": Writing(
+        lambda out: ("convert", SOURCE, "--target", TARGET, "--dry-run", "-o", out), (SOURCE, TARGET)
+    ),
+    "write a report": Writing(lambda out: ("validate", SOURCE, "--target", TARGET, "-o", out), (SOURCE, TARGET)),
     "apply": Writing(lambda out: ("apply", out.parent / "plan.json", out), (SOURCE, TARGET), _plan),
     "capture": Writing(
         lambda out: ("capture", TRAINED / "llama", "--prompts", TRAINED / "prompts-llama.jsonl", "--limit", "1",

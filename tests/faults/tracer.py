@@ -1,4 +1,4 @@
-"""`trace`: a piece of work in a process of its own, stopped before each of its system calls that writes (`ptrace(2)`)."""
+"""`trace`: work in a process of its own, stopped before each of its system calls that writes (`ptrace(2)`)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _path(child: int, number: int, arguments: tuple[int, ...]) -> str:
     folder, place = PATHS[number]
     named = _text(child, arguments[place])
     here = "cwd" if folder is None or arguments[folder] & 0xFFFFFFFF == AT_FDCWD else f"fd/{arguments[folder]}"
-    return os.path.normpath(os.path.join(_link(child, here), named))
+    return os.path.normpath(Path(_link(child, here)) / named)
 
 
 AT_FDCWD = 2**32 - 100
@@ -149,7 +149,7 @@ def _link(child: int, name: str) -> str:
 
 def _text(child: int, address: int) -> str:
     """A string of the process."""
-    with open(f"/proc/{child}/mem", "rb", buffering=0) as memory:
+    with Path(f"/proc/{child}/mem").open("rb", buffering=0) as memory:
         memory.seek(address)
         # Pages may end behind a string: no more than up to the next is read at once.
         found = b""

@@ -46,7 +46,12 @@ class Work:
     def __enter__(self) -> Work:
         base = {name: value for name, value in os.environ.items() if not name.startswith(("EAGLEKIT_", "HF_"))}
         self.folder.mkdir(exist_ok=True)
-        own = {"TMPDIR": str(self.folder), "HF_HOME": str(self.folder.parent / "hf"), "OMP_NUM_THREADS": "1"}
+        (self.folder.parent / "tmp").mkdir(exist_ok=True)
+        own = {
+            "TMPDIR": str(self.folder.parent / "tmp"),
+            "HF_HOME": str(self.folder.parent / "hf"),
+            "OMP_NUM_THREADS": "1",
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.server"], cwd=ROOT, env={**base, **own, **self.environment}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
