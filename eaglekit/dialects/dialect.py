@@ -108,6 +108,8 @@ class Dialect:
     map_must_ascend: bool = False
     """Whether draft ids must follow target ids (a trainer selects target logits by mask)."""
     writes_embedding: bool = True
+    states_yarn: bool = False
+    """Whether every number of yarn is written, because the reader has no defaults for them."""
     mask_state_shape: tuple[int, ...] = (1, 1, -1)
     needs_target_family: bool = False
     example: str = ""

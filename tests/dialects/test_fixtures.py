@@ -76,7 +76,9 @@ SEEN: Mapping[str, Fixture] = {
         {**PLAIN, "own_head": True, "rope": Rope(5000000.0, "default")},
     ),
     "producer-modelopt-0.47-hf": Fixture("modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), PLAIN),
-    "producer-specforge-0.2-hf": Fixture("specforge", "gqa", (2, 4, 5), (), {**PLAIN, "rope": Rope(500000.0, "default")}),
+    "producer-specforge-0.2-hf": Fixture(
+        "specforge", "gqa", (2, 4, 5), (), {**PLAIN, "rope": Rope(500000.0, "default")}
+    ),
     "producer-specforge-0.2-peagle": Fixture(
         "specforge-peagle", "parallel", (), ("aux-layers-absent", "mask-token"),
         {"num_layers": 2, "own_embedding": True, "residual": Residual.RAW},

@@ -88,7 +88,9 @@ SPECFORGE = Dialect(
     limits=(
         g.NO_MLA, g.NO_NORMED_RESIDUAL_HERE, g.NO_QK_NORM, g.NO_BIASES, g.NO_FC_BIAS_HERE, g.NO_PARALLEL,
         g.NO_WHOLE_NORM, g.ONE_LAYER, g.THREE_STATES, g.NO_FINAL_STATE, g.NEEDS_HEAD,
+        g.NO_OTHER_ROPE,
     ),
+    states_yarn=True,
     writes_identity_map=True,
     writes_mask=True,
     map_must_ascend=True,
