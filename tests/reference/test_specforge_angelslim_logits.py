@@ -7,7 +7,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,11 @@ from eaglekit.dialects.reading import Read, read
 from eaglekit.drafter import Feedback, Part
 from eaglekit.reference.drafting import draft_everywhere, logits
 from eaglekit.reference.loading import load
+from tests.plan.converting import converted
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+CHECKPOINTS = FIXTURES / "checkpoints"
+TARGET = CHECKPOINTS / "target-llama"
 RECORDED = {
     file.stem: file
     for trainer in ("specforge-0.2", "angelslim-0.5")
@@ -48,7 +51,7 @@ ORDINARY = sorted(RECORDED.keys() - {"specforge-unnormed-head"})
 def reading(name: str, **facts: Any) -> Read:
     """The reading of a recorded drafter with what is said of it."""
     beside = RECORDED[name].with_suffix("")
-    folder = beside if beside.is_dir() else FIXTURES / "checkpoints" / name
+    folder = beside if beside.is_dir() else CHECKPOINTS / name
     return read(open_folder(folder), Given(aux_layers=(2, 4, 5), facts=facts))
 
 
@@ -68,19 +71,50 @@ def logits_of(outcome: Read, recording: Mapping[str, Tensor]) -> list[Tensor]:
 
 def target_embedding() -> Tensor:
     """What an exported drafter without an embedding shares with its target."""
-    shard = FIXTURES / "checkpoints" / "target-llama" / "model-00002-of-00002.safetensors"
-    return load_file(shard)["model.embed_tokens.weight"].float()
+    return load_file(TARGET / "model-00002-of-00002.safetensors")["model.embed_tokens.weight"].float()
 
 
-@pytest.mark.parametrize("name", ORDINARY)
-def test_logits_are_those_of_the_trainer_s_own_model(name: str) -> None:
-    recording = load_file(RECORDED[name])
-    ours = logits_of(reading(name, **SAID.get(name, {})), recording)
+def assert_recorded(outcome: Read, recording: Mapping[str, Tensor]) -> None:
+    """Every step of the reference gives the logits that were recorded."""
+    ours = logits_of(outcome, recording)
     assert len(ours) == STEPS
     for step, mine in enumerate(ours, start=1):
         theirs = recording[f"logits.{step}"]
         # P-EAGLE's last depths end before the text does.
         assert_close(mine[: len(theirs)], theirs, **CLOSE)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_logits_are_those_of_the_trainer_s_own_model(name: str) -> None:
+    assert_recorded(reading(name, **SAID.get(name, {})), load_file(RECORDED[name]))
+
+
+EVERY = ("portable", "vllm", "sglang", "trtllm", "tokenspeed", "speculators", "torchspec", "specforge", "modelopt")
+HELD: Mapping[str, Sequence[str]] = {
+    "producer-specforge-0.2-hf": EVERY,
+    "producer-specforge-0.2-sglang-eagle3.1": EVERY[:-1],
+    "producer-specforge-0.2-peagle": ("vllm", "speculators"),
+    "producer-angelslim-0.5-llama": EVERY,
+    "producer-angelslim-0.5-vl": EVERY[:-1],
+}
+"""Fixture -> the layouts that can hold it: Model-Optimizer's has no fc_norm, and no embedding but the target's own."""
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [pytest.param(name, layout, id=f"{name}-{layout}") for name, layouts in HELD.items() for layout in layouts],
+)
+def test_a_converted_folder_still_gives_the_trainer_s_logits(name: str, layout: str, tmp_path: Path) -> None:
+    told = {"target_name": "example/target", "speculative_tokens": 3} if layout == "speculators" else {}
+    folder = converted(
+        CHECKPOINTS / name,
+        tmp_path / "out",
+        given=Given(aux_layers=(2, 4, 5), facts={**SAID.get(name, {}), **told}),
+        target=None if name.endswith("-vl") else TARGET,
+        to=layout,
+        embedding="keep",
+    )
+    assert_recorded(read(open_folder(folder)), load_file(RECORDED[name]))
 
 
 @pytest.mark.parametrize(
