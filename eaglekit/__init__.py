@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 __version__ = "0.1.0"
 
@@ -65,10 +64,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    found: object = getattr(import_module(_PLACES[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:
@@ -78,7 +78,7 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """Two functions have the name of a room, which Python would put into their place once it is imported."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (name in _PLACES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 

@@ -16,7 +16,7 @@ JudgedEmbedding: TypeAlias = Literal["auto", "keep"]
 ComputeDtype: TypeAlias = Literal["float32", "bfloat16"]
 Activations: TypeAlias = Literal["w4a16", "w4a4"]
 Engine: TypeAlias = Literal["vllm"]
-Recipes: TypeAlias = Literal["vllm", "sglang", "trtllm", "tokenspeed", "llama.cpp"]
+Server: TypeAlias = Literal["vllm", "sglang", "trtllm", "tokenspeed", "llama.cpp"]
 """Servers that there are recipes for."""
 
 CHOICES: Mapping[str, Mapping[str, Any]] = {
@@ -28,7 +28,7 @@ CHOICES: Mapping[str, Mapping[str, Any]] = {
         "head": WrittenHead,
     },
     "diff": {"aux_convention": AuxConvention},
-    "recipe": {"aux_convention": AuxConvention, "engines": Recipes},
+    "recipe": {"aux_convention": AuxConvention, "engines": Server},
     "validate": {
         "aux_convention": AuxConvention,
         "dtype": ComputeDtype,

@@ -14,6 +14,7 @@ from eaglekit.api.stating import Layers, PathOrId, Settings, Stated, path_or_non
 from eaglekit.plan.apply import Wishes
 from eaglekit.plan.saved import save
 from eaglekit.report import Report
+from eaglekit.report.model import printable
 from eaglekit.report.progress import Bar, silent
 
 
@@ -46,7 +47,7 @@ class Plan:
             save(self.decided.plan, Path(file), self.decided.source, self.decided.library, progress=tell)
 
     def __repr__(self) -> str:
-        return f"<Plan {self.summary()}>"
+        return f"<Plan: {printable(self.summary())}>"
 
     def __str__(self) -> str:
         return str(self.report)

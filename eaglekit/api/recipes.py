@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eaglekit.api.arguments import AuxConvention, refuse_values
-from eaglekit.api.arguments import Recipes as Server
+from eaglekit.api.arguments import AuxConvention, Server, refuse_values
 from eaglekit.api.misuse import refusing
 from eaglekit.api.opening import open_input, open_target
 from eaglekit.api.stating import Layers, PathOrId, Settings, Stated, path_or_none, path_text, texts

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,25 @@ def test_a_plan_writes_what_convert_writes(tmp_path: Path) -> None:
     assert {fact.name for fact in applied.facts} == {fact.name for fact in converted.facts}
 
 
+def test_a_plan_whose_source_has_changed_writes_nothing(tmp_path: Path) -> None:
+    source = Path(shutil.copytree(DRAFTER, tmp_path / "source"))
+    plan = eaglekit.plan(source, target=TARGET)
+    config = source / "config.json"
+    config.write_text(config.read_text().replace("8192", "4096"))
+    with pytest.raises(eaglekit.Refusal) as caught:
+        plan.apply(tmp_path / "out")
+    assert [finding.code for finding in caught.value.findings] == ["source-changed"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plan_is_shown_as_its_report() -> None:
+    plan = eaglekit.plan(DRAFTER, target=TARGET)
+    assert repr(plan) == f"<Plan: {plan.summary()}>"
+    assert str(plan) == str(plan.report)
+    assert plan._repr_html_() == plan.report._repr_html_()
+    assert plan._repr_markdown_() == plan.report._repr_markdown_()
+
+
 def test_a_path_is_never_taken_for_a_hub_id() -> None:
     with pytest.raises(eaglekit.Refusal) as caught:
         eaglekit.inspect(Path("acme/drafter"))
@@ -151,13 +172,11 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -
 
 
 def test_progress_is_told_to_whoever_asks(tmp_path: Path) -> None:
-    from contextlib import contextmanager
-
     seen: list[tuple[str, int, str]] = []
     done: list[int] = []
 
     @contextmanager
-    def bar(title: str, total: int, unit: str) -> Any:
+    def bar(title: str, total: int, unit: str) -> Iterator[Callable[[int], object]]:
         seen.append((title, total, unit))
         yield done.append
 
