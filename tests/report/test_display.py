@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from eaglekit.report import Report
+from eaglekit.report.html.palette import EITHER
 from eaglekit.report.model import printable
 from tests.report.making import VALIDATED
 from tests.report.test_page import ATTACKS, ATTRIBUTES, DRAWING, MARKUP, VOID, Page, hostile
@@ -51,6 +52,21 @@ def test_the_style_is_about_the_fragment_alone() -> None:
     style = html(VALIDATED).partition("<style>")[2].partition("</style>")[0]
     selectors = [part.strip() for rule in style.split("}") for part in rule.partition("{")[0].split(",")]
     assert all(selector.startswith(".eaglekit-report") for selector in selectors if selector)
+
+
+@pytest.mark.parametrize("name", ["good", "warning", "error", "s1", "s2", "s3", "s4", "s5", "s6"])
+@pytest.mark.parametrize("background", ["#ffffff", "#111111"], ids=["light", "dark"])
+def test_every_colour_stands_out_on_light_and_dark_ground(name: str, background: str) -> None:
+    # 3 is what WCAG 2.2 asks of graphics and of marks beside text.
+    light, dark = sorted(map(luminance, (EITHER.named()[name], background)), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of `#rrggbb`, as WCAG defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_everything_that_was_found_stands_there() -> None:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from eaglekit.report.html.environment import environment
 from eaglekit.report.html.page import drawn, grid
-from eaglekit.report.html.palette import LIGHT
+from eaglekit.report.html.palette import EITHER
 from eaglekit.report.html.words import STAGES, stages, verdict
 from eaglekit.report.model import Report, Severity
 
@@ -39,6 +39,6 @@ def fragment(report: Report) -> str:
             stages=stages(report),
             tables=[grid(table) for table in report.tables if table.name != STAGES and table.rows],
             rows_shown=ROWS_SHOWN,
-            colours=LIGHT.named(),
+            colours=EITHER.named(),
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """One colour scheme; every colour as `#rrggbb`. Text on `paper` has a contrast of at least 4.5."""
+    """One colour scheme; colours as `#rrggbb`. Text on a `paper` of its own has a contrast of at least 4.5."""
 
     paper: str
     """Behind everything."""
@@ -71,6 +71,26 @@ DARK = Palette(
     s5="#e5c35f",
     s6="#a3b1c6",
 )
+EITHER = Palette(
+    paper="transparent",
+    card="transparent",
+    ink="currentColor",
+    muted="currentColor",
+    line="rgba(128, 128, 128, 0.4)",
+    good="#12875a",
+    warning="#a86a00",
+    error="#d1392f",
+    s1="#3b78e7",
+    s2="#d9580d",
+    s3="#0c8467",
+    s4="#a64cc0",
+    s5="#9a6a00",
+    s6="#6b7890",
+)
+"""On a ground that nobody knows, such as a notebook's: the reader's own ink, and colours that light and dark both bear.
+
+Marks have a contrast of at least 3 on either; text is never in colour.
+"""
 # Equal to no other colour: in the page they become `var(--name)`, which follows the reader's scheme.
 PLACEHOLDERS = Palette(*(f"#ab{index:02x}cd" for index, _ in enumerate(fields(Palette))))
 
