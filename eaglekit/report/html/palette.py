@@ -89,7 +89,7 @@ EITHER = Palette(
 )
 """On a ground that nobody knows, such as a notebook's: the reader's own ink, and colours that light and dark both bear.
 
-Marks have a contrast of at least 3 on either; text is never in colour.
+Each has a contrast of at least 3 on either, as graphics need; sentences are in ink.
 """
 # Equal to no other colour: in the page they become `var(--name)`, which follows the reader's scheme.
 PLACEHOLDERS = Palette(*(f"#ab{index:02x}cd" for index, _ in enumerate(fields(Palette))))
