@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from tests.cases.builders import Folder, bf16, d0, norm, quantized, random
+from tests.cases.builders import Folder, bf16, d0, norm, quantized, random, serialized, stored_in
 from tests.cases.running import BOUNDARY, convert, only, refused, run, target
 from tests.cases.test_k03_what_is_this import eagle_1
 
+CHECKPOINTS = Path(__file__).parents[2] / "fixtures" / "checkpoints"
 QKV = ("q", "k", "v")
+MLA_PARTS = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "q_a_layernorm", "kv_a_layernorm", "o_proj")
 
 
 def renamed(draft: Folder, changes: dict[str, str]) -> Folder:
@@ -108,3 +113,16 @@ def test_an_output_projection_as_wide_as_the_input_is_refused(tmp_path):
     draft = d0().with_tensors({"midlayer.self_attn.o_proj.weight": bf16(random("o", 128, 192).values)})
     errors = refused(tmp_path, draft, *BOUNDARY, "--target", target(tmp_path))
     assert "o_proj.weight is [128, 192], expected [64, 192]" in only(errors, "tensor-shape")["message"]
+
+
+@pytest.mark.parametrize("name", sorted(MLA_PARTS))
+def test_an_mla_draft_is_held_against_the_list_of_its_tensors(tmp_path, name):
+    source = shutil.copytree(CHECKPOINTS / "torchspec-kimi-k25-mla", tmp_path / "source")
+    weights = source / "model.safetensors"
+    tensors = stored_in(source)
+    (missing,) = (each for each in tensors if each.endswith(f"self_attn.{name}.weight"))
+    del tensors[missing]
+    weights.write_bytes(serialized(tensors, {"format": "pt"}))
+    errors = refused(tmp_path, source)
+    # Without a tensor that a width follows from, the width is what is asked for first.
+    assert set(errors) in ({"tensor-missing"}, {"fact-unknown"})
