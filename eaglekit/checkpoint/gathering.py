@@ -26,7 +26,7 @@ def gather(read: Read, tensor: Tensor, size_bytes: int) -> Iterator[bytes]:
 
     assert tensor.strides is not None  # noqa: S101 - contiguous tensors are read directly
     item = tensor.item_bits // 8
-    for first, shape in _blocks(tensor.shape, tensor.strides, max(1, size_bytes // item)):
+    for first, shape in _blocks(tensor.axes or tensor.shape, tensor.strides, max(1, size_bytes // item)):
         block = np.empty(shape, dtype=np.dtype((np.void, item)))
         _fill(block, tensor.strides, tensor.start + first * item, read, size_bytes)
         yield block.tobytes()

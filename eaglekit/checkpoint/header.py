@@ -87,14 +87,14 @@ def _pointer(text: bytes, file: str) -> Finding:
 
 
 def gguf(file: str) -> Finding:
-    """The finding for a llama.cpp file, told by name or by magic."""
+    """The finding for a llama.cpp file under the name of another format."""
     return Finding(
         "gguf-unsupported",
-        f"{file} is a GGUF file",
+        f"{file} is a GGUF file under another name",
         place=file,
         got="GGUF",
-        expected="safetensors or pytorch_model.bin",
-        hint="give the checkpoint that the GGUF file was converted from",
+        expected="a safetensors file, or a name that ends in .gguf",
+        hint="give the file a name that ends in .gguf, in a folder without other weights",
     )
 
 

@@ -44,7 +44,9 @@ class Tensor:
     end: int
     """Absolute offset one past the last byte. For a strided tensor: of the storage it walks over."""
     strides: tuple[int, ...] | None = None
-    """Elements to step per axis, only for a tensor that does not lie contiguously (pickles); else None."""
+    """Elements to step per axis, only for a tensor that does not lie contiguously (pickles, GGUF); else None."""
+    axes: tuple[int, ...] | None = None
+    """What `strides` step over where it is not `shape`: the same elements in the same order, cut finer."""
 
     @property
     def item_bits(self) -> int:
@@ -82,13 +84,13 @@ class Checkpoint:
 
     source: Source
     config: Mapping[str, Any]
-    """config.json as read: a JSON object, not yet understood."""
+    """config.json as read, or the metadata of a GGUF file with its dotted keys nested; not yet understood."""
     tensors: Mapping[str, Tensor]
     """Name -> tensor, sorted by name, over all shards."""
     metadata: Mapping[str, str]
     """`__metadata__` of the safetensors files, merged (a key with two values is a finding)."""
     layout: str
-    """`single`, `sharded` or `pickle`."""
+    """`single`, `sharded`, `pickle` or `gguf`."""
     weight_files: tuple[str, ...]
     """The files the tensors lie in, sorted."""
     extra_files: Mapping[str, int] = field(default_factory=dict)
@@ -96,6 +98,8 @@ class Checkpoint:
 
     findings: tuple[Finding, ...] = ()
     """Warnings made while opening: the checkpoint can be read, and somebody should know."""
+    config_file: str | None = "config.json"
+    """Where the config stands; None in a GGUF file, whose header holds it."""
     evidence: Mapping[str, str] = field(default_factory=dict)
     """What `fingerprint` stands on: digests of the config and the headers, sizes and times of the weight files."""
 
@@ -126,11 +130,15 @@ class Checkpoint:
         return b"".join(self.chunks(name, size_bytes=READ_LIMIT))
 
     def chunks(self, name: str, *, size_bytes: int = 8 << 20) -> Iterator[bytes]:
-        """The contiguous bytes of one tensor, in order, in pieces of at most about `size_bytes`.
+        """The bytes of the tensor called `name` as it is stored, in pieces of at most about `size_bytes`."""
+        return self.pieces(self.tensors[name], size_bytes=size_bytes)
 
-        Memory stays constant: a few times `size_bytes`, whatever the tensor's size or strides.
+    def pieces(self, tensor: Tensor, *, size_bytes: int = 8 << 20) -> Iterator[bytes]:
+        """The contiguous bytes of a tensor of this checkpoint, in order, in pieces of at most about `size_bytes`.
+
+        Of a tensor that a drafter holds they are the drafter's rows, in whatever order the file has them. Memory stays
+        constant: a few times `size_bytes`, whatever the tensor's size or strides.
         """
-        tensor = self.tensors[name]
         if tensor.strides is not None:
             yield from gather(lambda start, end: self.source.read(tensor.file, start, end), tensor, size_bytes)
             return

@@ -11,7 +11,7 @@ from eaglekit.checkpoint.folder import LocalFolder
 from eaglekit.checkpoint.json_document import CONFIG_LIMIT, read_object, too_large
 from eaglekit.checkpoint.lookup import stamp
 from eaglekit.checkpoint.model import Checkpoint, Source
-from eaglekit.checkpoint.weights import Weights, read_weights
+from eaglekit.checkpoint.weights import Weights, holds_gguf_only, read_weights
 from eaglekit.report import Finding, Refusal
 
 CONFIGS = ("config.json", "adapter_config.json")
@@ -32,36 +32,36 @@ def open_source(source: Source) -> Checkpoint:
     findings: list[Finding] = []
     config: Mapping[str, Any] = {}
     weights: Weights | None = None
-    config_file = next((name for name in CONFIGS if name in files), None)
+    config_file = None if holds_gguf_only(files) else next((name for name in CONFIGS if name in files), "")
+    config_digest = ""
     try:
-        config, config_digest = _config(source, config_file, files)
+        if config_file is not None:
+            config, config_digest = _config(source, config_file, files)
     except Refusal as refusal:
         findings.extend(refusal.findings)
-        config_digest = ""
     try:
         weights = read_weights(source)
     except Refusal as refusal:
         findings.extend(refusal.findings)
     if findings or weights is None:
-        # A GGUF file needs no config.json: that it is absent would only distract.
-        gguf = [finding for finding in findings if finding.code == "gguf-unsupported"]
-        raise Refusal(*(gguf or findings))
+        raise Refusal(*findings)
     ours = {config_file, *weights.files, *weights.index_files}
     return Checkpoint(
         source=source,
-        config=config,
+        config=config if weights.config is None else weights.config,
         tensors=dict(sorted(weights.tensors.items())),
         metadata=weights.metadata,
         layout=weights.layout,
         weight_files=weights.files,
         extra_files={name: size for name, size in files.items() if name not in ours},
         findings=weights.findings,
-        evidence={"config": config_digest, **_stamps(source, weights)},
+        config_file=config_file,
+        evidence={**({"config": config_digest} if config_file is not None else {}), **_stamps(source, weights)},
     )
 
 
-def _config(source: Source, file: str | None, files: Mapping[str, int]) -> tuple[Mapping[str, Any], str]:
-    if file is None:
+def _config(source: Source, file: str, files: Mapping[str, int]) -> tuple[Mapping[str, Any], str]:
+    if not file:
         raise Refusal(_no_config(source.label, files))
     if files[file] > CONFIG_LIMIT:
         raise too_large(file, files[file], CONFIG_LIMIT)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from eaglekit.checkpoint.header import Header, gguf, parse_header, shortened
+from eaglekit.checkpoint.gguf_header import parse_gguf
+from eaglekit.checkpoint.header import Header, parse_header, shortened
 from eaglekit.checkpoint.index import INDEX_LIMIT, bind, parse_index
 from eaglekit.checkpoint.json_document import read_object, too_large
 from eaglekit.checkpoint.model import Source, Tensor
@@ -24,7 +26,7 @@ class Weights:
     """The tensors of a folder, and the files they lie in."""
 
     layout: str
-    """`single`, `sharded` or `pickle`."""
+    """`single`, `sharded`, `pickle` or `gguf`."""
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
     files: tuple[str, ...]
@@ -32,13 +34,24 @@ class Weights:
     """Weight file -> SHA-256 of its header, index file -> SHA-256 of its bytes."""
     index_files: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    config: Mapping[str, Any] | None = None
+    """Of a GGUF file its metadata, which stand in for config.json."""
+
+
+def holds_gguf_only(files: Mapping[str, int]) -> bool:
+    """Whether GGUF files are the only weights at the top of a folder: their header then is the config."""
+    names = [name for name in files if "/" not in name]
+    rivals = (*PICKLES, PICKLE_INDEX, INDEX)
+    return any(name.endswith(".gguf") for name in names) and not any(
+        name.endswith(".safetensors") or name in rivals for name in names
+    )
 
 
 Reader = Callable[[Source, str], Header]
 
 
 def read_weights(source: Source) -> Weights:
-    """The weights of `source`: by index, else the only safetensors file, else the pickle.
+    """The weights of `source`: by index, else the only safetensors file, else the pickle, else the only GGUF file.
 
     Raises `Refusal` when there are none, or more than one answer to which files count.
     """
@@ -55,6 +68,11 @@ def read_weights(source: Source) -> Weights:
         return read_indexed(source, PICKLE_INDEX, "pickle", read_table)
     if pickles:
         return _single(source, pickles[0], "pickle", read_table)
+    ggufs = tuple(sorted(name for name in files if name.endswith(".gguf") and "/" not in name))
+    if len(ggufs) == 1:
+        return _gguf(source, ggufs[0])
+    if ggufs:
+        raise Refusal(_several_gguf(ggufs))
     raise Refusal(_no_weights(source))
 
 
@@ -75,6 +93,13 @@ def _single(source: Source, file: str, layout: str, reader: Reader) -> Weights:
     if not header.tensors:
         raise Refusal(_empty(file))
     return Weights(layout, header.tensors, header.metadata, (file,), {file: header.digest})
+
+
+def _gguf(source: Source, file: str) -> Weights:
+    header = parse_gguf(lambda start, end: source.read(file, start, end), source.files()[file], file)
+    if not header.tensors:
+        raise Refusal(_empty(file))
+    return Weights("gguf", header.tensors, {}, (file,), {file: header.digest}, config=header.config)
 
 
 def _beside(weights: Weights, pickles: tuple[str, ...]) -> Weights:
@@ -168,6 +193,17 @@ def _several(names: tuple[str, ...]) -> Finding:
     )
 
 
+def _several_gguf(names: tuple[str, ...]) -> Finding:
+    return Finding(
+        "several-weight-files",
+        f"there are {len(names)} GGUF files",
+        place=", ".join(names[:8]),
+        got=f"{len(names)} files",
+        expected="one file",
+        hint="give the drafter's file itself, or put it into a folder of its own",
+    )
+
+
 def _empty(file: str) -> Finding:
     return Finding(
         "weights-missing",
@@ -180,14 +216,12 @@ def _empty(file: str) -> Finding:
 
 def _no_weights(source: Source) -> Finding:
     others = sorted(name for name in source.files() if name.endswith(OTHER_FORMATS))
-    if others and all(name.endswith(".gguf") for name in others):
-        return gguf(others[0])
     return Finding(
         "weights-missing",
         f"{source.label} has no weights that can be read",
         place=source.label,
         got=", ".join(others[:5]) or "no weight files",
-        expected=f"{SINGLE}, {INDEX} with its shards, or pytorch_model.bin",
+        expected=f"{SINGLE}, {INDEX} with its shards, pytorch_model.bin, or one GGUF file",
         hint="export the trainer's state as a Hugging Face folder first"
         if others
         else "download the weights too: `hf download` fetches the whole folder",

@@ -17,8 +17,8 @@ from eaglekit.report import Finding, Refusal, Report
 
 if TYPE_CHECKING:
     from eaglekit.hub.card import CardWishes
-    from eaglekit.hub.evidence import Evidence
-    from eaglekit.hub.folder import Folder
+    from eaglekit.hub.local.evidence import Evidence
+    from eaglekit.hub.local.folder import Folder
     from eaglekit.hub.model import LocalFile
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -82,10 +82,10 @@ def _opened(
     against what the publisher says; `base` is the card that stands where the new one is written.
     """
     from eaglekit.hub.card import word_findings
-    from eaglekit.hub.evidence import evidence
-    from eaglekit.hub.folder import inspect_folder
+    from eaglekit.hub.local.evidence import evidence
+    from eaglekit.hub.local.folder import inspect_folder
+    from eaglekit.hub.local.report_reading import report_bytes
     from eaglekit.hub.model import REPORT
-    from eaglekit.hub.report_reading import report_bytes
 
     place = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder, findings = inspect_folder(place, path, bar=work_bar(quiet=quiet))
@@ -186,6 +186,8 @@ def _same(file: Path, data: bytes) -> bool:
 
 def _replace(file: Path, data: bytes) -> None:
     """Put `data` under a name that is free or a regular file's, in one step."""
+    from eaglekit.checkpoint.staged_file import write_file
+
     mode = None
     if os.path.lexists(file):
         status = file.lstat()
@@ -194,17 +196,7 @@ def _replace(file: Path, data: bytes) -> None:
         if _same(file, data):
             return
         mode = stat.S_IMODE(status.st_mode)
-    staged = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with staged.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            staged.chmod(mode)
-        staged.replace(file)
-    finally:
-        staged.unlink(missing_ok=True)
+    write_file(file, data, replacing=True, mode=mode)
 
 
 def _tell(path: str, card: str, written: list[str], picture: LocalFile | None, *, as_json: bool) -> None:

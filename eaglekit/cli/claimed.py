@@ -19,9 +19,9 @@ from eaglekit.cli.loading import download, find_source, open_local, open_target
 from eaglekit.cli.output import work_bar
 from eaglekit.cli.target_files import local_target, memory_limit
 from eaglekit.dialects.target import Target, read_target
-from eaglekit.hub.card_claims import CARD_LIMIT, CardClaims, read_card_claims
-from eaglekit.hub.card_text import read_card_text
-from eaglekit.hub.evidence import REPORT_LIMIT, read_validation
+from eaglekit.hub.card.claims import CARD_LIMIT, CardClaims, read_card_claims
+from eaglekit.hub.card.text import read_card_text
+from eaglekit.hub.local.evidence import REPORT_LIMIT, read_validation
 from eaglekit.hub.model import CARD, PROMPTS, REPORT
 from eaglekit.hub.pulling import look, manifest_of, prove
 from eaglekit.report import Fact, Finding, Refusal, Report

@@ -56,7 +56,8 @@ def open_local(text: str, *, quiet: bool) -> Checkpoint:
     hub = on_hub(source)
     if hub is None:
         return checkpoint
-    wanted = ["config.json", *checkpoint.weight_files, *sort_files(checkpoint)[0]]
+    config = [checkpoint.config_file] if checkpoint.config_file is not None else []
+    wanted = [*config, *checkpoint.weight_files, *sort_files(checkpoint)[0]]
     wanted += [name for name in source.files() if name.endswith(".index.json")]
     return open_source(download(hub, wanted, quiet=quiet))
 

@@ -108,7 +108,7 @@ def _take(offer: Offer, dst: Path, *, quiet: bool) -> None:
 
 def _next(dst: Path) -> tuple[str, ...]:
     """What a receiver does then."""
-    from eaglekit.hub.following import verify_folder
+    from eaglekit.hub.publishing.following import verify_folder
 
     return (verify_folder(dst), f"eaglekit recipe {dst} --target TARGET")
 

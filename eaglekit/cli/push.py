@@ -27,12 +27,12 @@ from eaglekit.cli.report_files import refuse_taken, write_new
 from eaglekit.report import Fact, Finding, Refusal, Report
 
 if TYPE_CHECKING:
-    from eaglekit.hub.assembling import Asked
-    from eaglekit.hub.client import HubClient
+    from eaglekit.hub.local.signing import Signer
     from eaglekit.hub.model import Wishes
-    from eaglekit.hub.pushing import Prepared
+    from eaglekit.hub.publishing.assembling import Asked
+    from eaglekit.hub.publishing.pushing import Prepared
     from eaglekit.hub.rehearsal import Rehearsal
-    from eaglekit.hub.signing import Signer
+    from eaglekit.hub.remote.client import HubClient
 
 PASSWORD = "EAGLEKIT_SIGNING_PASSWORD"  # noqa: S105 - the name of a variable
 
@@ -122,8 +122,8 @@ def _hub(rehearse: str | None, place: Wishes) -> Iterator[Rehearsal | None]:
 
 
 def _prepare(path: str, place: Wishes, rehearsal: Rehearsal | None, *, quiet: bool, **wishes: Any) -> Prepared:
-    from eaglekit.hub.client import HubClient
-    from eaglekit.hub.pushing import prepare
+    from eaglekit.hub.publishing.pushing import prepare
+    from eaglekit.hub.remote.client import HubClient
 
     def connect() -> HubClient:
         if rehearsal is not None:
@@ -136,8 +136,8 @@ def _prepare(path: str, place: Wishes, rehearsal: Rehearsal | None, *, quiet: bo
 
 
 def _asked(repo: str, *, quiet: bool, **wishes: Any) -> Asked:
-    from eaglekit.hub.assembling import Asked
     from eaglekit.hub.card import CardWishes
+    from eaglekit.hub.publishing.assembling import Asked
 
     words = {name: wishes[name] for name in ("licence", "licence_name", "licence_link", "base_model")}
     somebody = sys.stdin.isatty() and not (quiet or wishes["yes"])
@@ -152,7 +152,7 @@ def _asked(repo: str, *, quiet: bool, **wishes: Any) -> Asked:
 
 def _signer(key: str | None, *, somebody: bool) -> Signer | None:
     """Who signs. The password of a key is never on the command line, where every process could read it."""
-    from eaglekit.hub.signing import Signer, is_encrypted
+    from eaglekit.hub.local.signing import Signer, is_encrypted
 
     if key is None:
         return None
@@ -168,7 +168,7 @@ def _ask_licence() -> str:
 
 
 def _agreed(prepared: Prepared) -> bool:
-    from eaglekit.hub.telling import visibility
+    from eaglekit.hub.publishing.telling import visibility
 
     where = f"{prepared.planned.wishes.repo} on {prepared.client.asked.host} ({visibility(prepared.planned)})"
     return click.confirm(f"\nPublish to {where}?", err=True)
@@ -176,7 +176,7 @@ def _agreed(prepared: Prepared) -> bool:
 
 def _publish(prepared: Prepared, rehearsal: Rehearsal | None, *, quiet: bool) -> Report:
     """The push, told what was and was not done when it is interrupted."""
-    from eaglekit.hub.pushing import publish
+    from eaglekit.hub.publishing.pushing import publish
 
     try:
         report = publish(prepared, bar=work_bar(quiet=quiet))
@@ -221,7 +221,7 @@ DONE = ("commit", "url", "pull request", "tag", "collection", "visibility", "sig
 
 def _show(report: Report, prepared: Prepared, *, card: bool) -> None:
     """The plan on stdout, with the card when it is asked for."""
-    from eaglekit.hub.telling import headline
+    from eaglekit.hub.publishing.telling import headline
 
     print_report(report, as_json=False, headline=headline(prepared.planned), facts=PLAN)
     if card:

@@ -90,7 +90,7 @@ def refuse_swapped(path: str, repository: str) -> None:
 
 def _refuse_secrets(wishes: dict[str, Any]) -> None:
     """Raise `Refusal` for a secret among the words that would be published with the commit."""
-    from eaglekit.hub.patterns import mask, secrets_in
+    from eaglekit.hub.local.patterns import mask, secrets_in
     from eaglekit.report import Finding
     from eaglekit.report.model import refuse_if
 
@@ -114,8 +114,8 @@ def _refuse_secrets(wishes: dict[str, Any]) -> None:
 def wishes_of(repository: str, wishes: dict[str, Any]) -> Wishes:
     """Where the push goes, and how. Raises a usage error or `Refusal` for what cannot be."""
     from eaglekit.checkpoint.hub_id import REVISION, parse_repo
-    from eaglekit.hub.collecting import SLUG
     from eaglekit.hub.model import Wishes
+    from eaglekit.hub.publishing.collecting import SLUG
 
     _refuse_secrets(wishes)
     hub_id = parse_repo(repository)

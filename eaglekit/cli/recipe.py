@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eaglekit.drafter import Spec
     from eaglekit.engines.recipes import Recipe
 
-SERVERS = ("vllm", "sglang", "trtllm", "tokenspeed")
+SERVERS = ("vllm", "sglang", "trtllm", "tokenspeed", "llama.cpp")
 """For help that imports nothing; a test holds them against the table."""
 
 

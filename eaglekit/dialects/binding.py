@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from eaglekit.checkpoint import Checkpoint, Tensor
-from eaglekit.dialects.clues import strip
+from eaglekit.checkpoint.head_rows import halved
+from eaglekit.dialects.clues import at, strip
 from eaglekit.dialects.dialect import Dialect
-from eaglekit.dialects.rows import LATENT_TWINS
+from eaglekit.dialects.rows import LATENT_TWINS, Row
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.report import Finding
 
@@ -38,12 +40,13 @@ def bind(checkpoint: Checkpoint, dialect: Dialect, drops: tuple[str, ...] = ()) 
     unmatched: list[Tensor] = []
     for name, tensor in checkpoint.tensors.items():
         bare = strip(name, dialect.strips)
-        role = match(bare, dialect)
+        row, role = matched(bare, dialect)
         if 0 in tensor.shape:
             bound.findings.append(_empty(tensor))
         elif name in drops:
             bound.dropped.append((name, "dropped by the user with --drop"))
         elif role is not None:
+            tensor = in_order(tensor, row, checkpoint.config)
             if role in bound.tensors:
                 bound.twins.append((role, tensor))
             else:
@@ -73,11 +76,46 @@ def _empty(tensor: Tensor) -> Finding:
 
 def match(name: str, dialect: Dialect) -> Role | None:
     """The role a tensor name has in a dialect, or None."""
+    return matched(name, dialect)[1]
+
+
+def matched(name: str, dialect: Dialect) -> tuple[Row | None, Role | None]:
+    """The row of a dialect that knows a tensor name, and the role it gives it; None twice when none does."""
     for row in dialect.rows:
         role = row.match(name)
         if role is not None:
-            return role
-    return None
+            return row, role
+    return None, None
+
+
+def in_order(tensor: Tensor, row: Row | None, config: Mapping[str, Any]) -> Tensor:
+    """The tensor with its rows as a drafter has them: a view, where the dialect stores them in another order.
+
+    A tensor that cannot have the heads which the config counts is left as it is, for the shape check to tell.
+    """
+    if row is None or not row.heads or len(tensor.shape) != 2:
+        return tensor
+    heads = heads_of(row, config)
+    return halved(tensor, heads) if heads > 0 and tensor.shape[0] % (2 * heads) == 0 else tensor
+
+
+def heads_of(row: Row, config: Mapping[str, Any]) -> int:
+    """How many heads a config counts for a row whose heads lie in pairs; 0 when it does not."""
+    counts = (at(config, path) for path in row.heads)
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), 0)
+
+
+def ordered(checkpoint: Checkpoint, dialect: Dialect) -> dict[str, Tensor]:
+    """Every tensor of a checkpoint by name, its rows as a drafter has them."""
+    return {
+        name: in_order(tensor, matched(strip(name, dialect.strips), dialect)[0], checkpoint.config)
+        for name, tensor in checkpoint.tensors.items()
+    }
+
+
+def row_of(role: Role, dialect: Dialect) -> Row | None:
+    """The row under which a dialect writes a role."""
+    return next((row for row in dialect.rows if row.part is role.part and row.write and row.covers(role.number)), None)
 
 
 def _latent(role: Role) -> Role:

@@ -51,6 +51,9 @@ _CHECKS: Mapping[str, Callable[[Checkpoint, Clue, Sequence[str]], bool]] = {
     "key": lambda checkpoint, clue, strips: at(checkpoint.config, clue.subject) not in (ABSENT, None),
     "no key": lambda checkpoint, clue, strips: at(checkpoint.config, clue.subject) in (ABSENT, None),
     "value": _has_value,
+    "other value": lambda checkpoint, clue, strips: (
+        at(checkpoint.config, clue.subject) is not ABSENT and not _has_value(checkpoint, clue, strips)
+    ),
     "tensor": _has_tensor,
     "no tensor": lambda checkpoint, clue, strips: not _has_tensor(checkpoint, clue, strips),
     "metadata": lambda checkpoint, clue, strips: clue.subject in checkpoint.metadata,

@@ -9,7 +9,7 @@ from typing import Any
 
 from eaglekit.dialects.clues import ABSENT, at
 from eaglekit.dialects.dialect import Dialect
-from eaglekit.dialects.keys import WrongValue
+from eaglekit.dialects.keys import Fixed, WrongValue
 from eaglekit.drafter import Origin
 from eaglekit.report import Finding
 
@@ -49,15 +49,15 @@ def read_config(config: Mapping[str, Any], dialect: Dialect, drops: tuple[str, .
         try:
             stated = key.codec.reads(value)
         except WrongValue as problem:
-            result.findings.append(_wrong_value(key.path, value, str(problem)))
+            result.findings.append(_wrong_value(f"{dialect.config_place} {key.path}", value, str(problem)))
             continue
         for fact, meaning in stated.items():
             readings.setdefault(fact, []).append((key.path, meaning))
     for fact, found in readings.items():
         values = [value for _, value in found]
         if fact not in DECIDED_BY_TENSORS and any(value != values[0] for value in values):
-            result.findings.append(_conflict(found))
-        result.facts[fact] = Known(values[0], Origin("read", f"config.json {found[0][0]}"))
+            result.findings.append(_conflict(found, dialect))
+        result.facts[fact] = Known(values[0], Origin("read", f"{dialect.config_place} {found[0][0]}"))
     _close(config, dialect, drops, result)
     return result
 
@@ -78,7 +78,7 @@ def _close(config: Mapping[str, Any], dialect: Dialect, drops: tuple[str, ...], 
             if _accepts(row.allowed, value):
                 result.dropped.append((path, row.why))
             else:
-                result.findings.append(_unsupported(path, value, row.allowed, row.why))
+                result.findings.append(_unsupported(path, value, row, dialect))
             continue
         reason = _drop_reason(path, dialect)
         if reason is None and value is None:
@@ -124,36 +124,36 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _wrong_value(path: str, value: Any, expected: str) -> Finding:
+def _wrong_value(place: str, value: Any, expected: str) -> Finding:
     return Finding(
         "config-wrong-value",
-        f"config key {path} cannot be {_short(value)}",
-        place=f"config.json {path}",
+        f"config key {place.partition(' ')[2]} cannot be {_short(value)}",
+        place=place,
         got=_short(value),
         expected=expected,
         hint="correct the key in a copy of the folder, or get the file from its trainer again",
     )
 
 
-def _conflict(found: list[tuple[str, Any]]) -> Finding:
+def _conflict(found: list[tuple[str, Any]], dialect: Dialect) -> Finding:
     shown = "; ".join(f"{path} = {_short(value)}" for path, value in found)
     return Finding(
         "config-conflict",
         f"config keys disagree: {shown}",
-        place="config.json " + ", ".join(path for path, _ in found),
+        place=f"{dialect.config_place} " + ", ".join(path for path, _ in found),
         got=shown,
         expected="one meaning under all spellings",
         hint="find out which one the drafter was trained with, and state it with --set or in a copy of the config",
     )
 
 
-def _unsupported(path: str, value: Any, allowed: tuple[Any, ...], why: str) -> Finding:
+def _unsupported(path: str, value: Any, row: Fixed, dialect: Dialect) -> Finding:
     return Finding(
         "config-unsupported",
         f"config key {path} = {_short(value)} means another network than any EAGLE-3 drafter here",
-        place=f"config.json {path}",
+        place=f"{dialect.config_place} {path}",
         got=_short(value),
-        expected=" or ".join(_short(entry) for entry in allowed) + f" ({why})",
+        expected=" or ".join(_short(entry) for entry in row.allowed) + f" ({row.why})",
         hint=f"if the key was only copied along, say --drop {path}",
     )
 
@@ -162,7 +162,7 @@ def _unknown(path: str, value: Any, dialect: Dialect) -> Finding:
     return Finding(
         "config-key-unknown",
         f"no row of dialect {dialect.name} knows config key {path}",
-        place=f"config.json {path}",
+        place=f"{dialect.config_place} {path}",
         got=_short(value),
         expected="a key that is read, or dropped for a named reason",
         hint=f"if it does not change what the drafter computes, say --drop {path}",

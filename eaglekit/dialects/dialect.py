@@ -17,7 +17,8 @@ class Clue:
     """One observation that speaks for a dialect. A weight of 10 is a producer's own marker."""
 
     kind: str
-    """`key`, `value`, `tensor`, `no tensor`, `no key`, `metadata`, `file`: how `subject` is looked up."""
+    """How `subject` is looked up: `key`, `no key`, `value`, `other value`, `tensor`, `no tensor`, `metadata`, `file`;
+    `other value` is any but those that count."""
     subject: str
     """A dotted config key, a tensor name pattern with `*`, a metadata key, or a file name."""
     values: tuple[Any, ...] = ()
@@ -30,6 +31,7 @@ class Clue:
             "key": f"config has {self.subject}",
             "no key": f"config has no {self.subject}",
             "value": f"config {self.subject} is {shown}",
+            "other value": f"config {self.subject} is not {shown}",
             "tensor": f"tensor {self.subject}",
             "no tensor": f"no tensor {self.subject}",
             "metadata": f"safetensors metadata has {self.subject}",
@@ -108,9 +110,20 @@ class Dialect:
     map_must_ascend: bool = False
     """Whether draft ids must follow target ids (a trainer selects target logits by mask)."""
     writes_embedding: bool = True
+    container: str = "safetensors"
+    """`safetensors` beside a config.json, or `gguf`: one file that holds both."""
+    map_holds: str = "offsets"
+    """`offsets` (target id minus row) or `ids`: what the numbers of the map are."""
+    norm_dtype: str | None = None
+    """What norms are stored in, where that is not the dtype of the projections."""
     mask_state_shape: tuple[int, ...] = (1, 1, -1)
     needs_target_family: bool = False
     example: str = ""
+
+    @property
+    def config_place(self) -> str:
+        """What messages call the place of a config key."""
+        return "metadata" if self.container == "gguf" else "config.json"
 
     @property
     def writable(self) -> bool:

@@ -87,7 +87,7 @@ def read(checkpoint: Checkpoint, given: Given | None = None) -> Read:
     spec, more = _spec(checkpoint, dialect, bound, facts, given)
     findings += more
     if spec is not None:
-        findings += check_world(spec, bound, lambda role: name_of(role, dialect) or str(role))
+        findings += check_world(spec, bound, lambda role: name_of(role, dialect) or str(role), dialect.norm_dtype)
         findings += check_twins(checkpoint, bound)
     drafter = None
     if spec is not None:

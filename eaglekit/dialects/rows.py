@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eaglekit.drafter.parts import PARTS, Index, Part, Role
 
@@ -22,10 +22,12 @@ class Row:
     """False for a spelling that is understood but never written."""
     number: int | None = None
     """The one state that a template without `{n}` stands for."""
+    heads: tuple[str, ...] = ()
+    """Where each head's rows lie in pairs that rotate together (0, d/2, 1, ...): config keys that count the heads."""
 
     def read_only(self) -> Row:
         """This row, understood but never written."""
-        return Row(self.part, self.template, self.layers, write=False, number=self.number)
+        return replace(self, write=False)
 
     def name(self, number: int | None) -> str:
         """The tensor name for one layer or state."""

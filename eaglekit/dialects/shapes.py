@@ -8,7 +8,7 @@ from eaglekit.checkpoint import Checkpoint, Tensor
 from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.binding import Bound
 from eaglekit.drafter import Spec
-from eaglekit.drafter.parts import PARTS, Kind, Part, Role
+from eaglekit.drafter.parts import NORMS, PARTS, Kind, Part, Role
 from eaglekit.drafter.sizes import expected_shape, roles_of, shape_in_symbols, symbols
 from eaglekit.report import Finding
 
@@ -16,8 +16,13 @@ STORED_WHEN_KNOWN = frozenset({Part.DRAFT_TO_TARGET, Part.TARGET_MASK})
 """Parts that repeat what the spec holds: they are neither missing nor superfluous, but have their shape and dtype."""
 
 
-def check_world(spec: Spec, bound: Bound, name_of: Callable[[Role], str]) -> list[Finding]:
-    """What is wrong between the roles a drafter of this spec has and the tensors that are stored."""
+def check_world(
+    spec: Spec, bound: Bound, name_of: Callable[[Role], str], norm_dtype: str | None = None
+) -> list[Finding]:
+    """What is wrong between the roles a drafter of this spec has and the tensors that are stored.
+
+    `norm_dtype` is what this dialect stores norms in, whatever the rest is in.
+    """
     expected = {role for role in roles_of(spec) if role.part not in STORED_WHEN_KNOWN}
     stored = {role: tensor for role, tensor in bound.tensors.items() if role.part not in STORED_WHEN_KNOWN}
     findings = [
@@ -49,7 +54,7 @@ def check_world(spec: Spec, bound: Bound, name_of: Callable[[Role], str]) -> lis
         findings += _check_tensor(role, tensor, spec)
         if tensor.dtype != dtype:
             findings.append(_wrong_dtype(role, tensor, dtype))
-    return findings + _mixed_dtypes(stored, spec)
+    return findings + _mixed_dtypes(stored, spec, norm_dtype)
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -102,8 +107,9 @@ def _wrong_dtype(role: Role, tensor: Tensor, expected: str) -> Finding:
     )
 
 
-def _mixed_dtypes(stored: dict[Role, Tensor], spec: Spec) -> list[Finding]:
-    others = sorted(t.name for t in stored.values() if t.dtype in FLOATS and t.dtype != spec.dtype)
+def _mixed_dtypes(stored: dict[Role, Tensor], spec: Spec, norm_dtype: str | None) -> list[Finding]:
+    plain = [t for role, t in stored.items() if not (role.part in NORMS and t.dtype == norm_dtype)]
+    others = sorted(t.name for t in plain if t.dtype in FLOATS and t.dtype != spec.dtype)
     if not others:
         return []
     shown = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
@@ -141,4 +147,4 @@ def check_twins(checkpoint: Checkpoint, bound: Bound) -> list[Finding]:
 
 
 def _same(checkpoint: Checkpoint, first: Tensor, second: Tensor) -> bool:
-    return all(a == b for a, b in zip(checkpoint.chunks(first.name), checkpoint.chunks(second.name), strict=True))
+    return all(a == b for a, b in zip(checkpoint.pieces(first), checkpoint.pieces(second), strict=True))

@@ -28,6 +28,9 @@ def _no_tensor(pattern: str) -> Clue:
 _DFLASH = "serve it with its own method; eaglekit converts EAGLE-3 and EAGLE 3.1 drafters only"
 
 STRANGERS: tuple[Stranger, ...] = (
+    Stranger("is-other-gguf", "a GGUF file of another of llama.cpp's models",
+             (Clue("other value", "general.architecture", ("eagle3",)),),
+             "only drafters of architecture eagle3 are read; a target is given in its own format, with --target"),
     Stranger("is-lora", "a LoRA adapter, not a model", (_tensor("*lora_A*"),),
              "merge the adapter into its drafter with the trainer's own tool, then convert the merged folder"),
     Stranger("is-lora", "a LoRA adapter, not a model", (Clue("key", "peft_type"),),

@@ -218,7 +218,7 @@ def compare_embedding(checkpoint: Checkpoint, own: Tensor, target: Target) -> st
 
 def _pieces(checkpoint: Checkpoint, own: Tensor, start: int) -> Iterator[tuple[bytes, int]]:
     """Pieces of the drafter's table, each with the offset of the same piece in the target's file."""
-    for piece in checkpoint.chunks(own.name):
+    for piece in checkpoint.pieces(own):
         yield piece, start
         start += len(piece)
 

@@ -43,7 +43,7 @@ def read_vocabulary(
     if drafted < full and not facts["own_head"].value:
         return None, [_no_head(drafted, full)]
     if table is not None and table.dtype == "I64" and table.shape == (drafted,):
-        return _from_table(checkpoint, table.name, mask, drafted, full, facts)
+        return _from_table(checkpoint, dialect, table.name, mask, drafted, full, facts)
     if drafted == full:
         return Known(None, Origin("derived", "as many draft ids as target ids, no map")), _against(mask, None, drafted)
     if drafted > full:
@@ -79,11 +79,19 @@ def _against(mask: Mask | None, ids: Sequence[int] | None, drafted: int) -> list
 
 
 def _from_table(
-    checkpoint: Checkpoint, table: str, mask: Mask | None, drafted: int, full: int, facts: dict[str, Known]
+    checkpoint: Checkpoint,
+    dialect: Dialect,
+    table: str,
+    mask: Mask | None,
+    drafted: int,
+    full: int,
+    facts: dict[str, Known],
 ) -> tuple[Known | None, list[Finding]]:
     stored = int64s(checkpoint.read(table))
     meant = facts["map"].value if "map" in facts else None
-    if meant == "absolute":
+    if dialect.map_holds == "ids":
+        ids, origin = tuple(stored), Origin("derived", f"{table}, target ids")
+    elif meant == "absolute":
         ids, origin = tuple(stored), Origin("given", "--set map=absolute")
     else:
         ids, origin = target_ids_from_offsets(stored), Origin("read", f"{table}, offsets")

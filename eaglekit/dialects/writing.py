@@ -95,7 +95,8 @@ def write(spec: Spec, dialect: Dialect, *, mark: bool = True) -> Layout:
         if row.write:
             _put(config, row.path, row.allowed[0])
     architecture, model_type = _class_of(spec, dialect) or ("", "")
-    config["architectures"] = [architecture]
+    if architecture:
+        config["architectures"] = [architecture]
     if model_type:
         config["model_type"] = model_type
     if mark:

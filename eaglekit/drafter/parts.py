@@ -129,6 +129,13 @@ PARTS: Mapping[Part, PartRow] = MappingProxyType({
 """Part -> its row. Shapes: EAGLE/model/cnets.py for GQA, vLLM's deepseek_eagle3.py for MLA."""
 
 
+NORMS = frozenset({
+    Part.FUSION_NORM, Part.STATE_NORM, Part.EMBEDDING_NORM, Part.HIDDEN_NORM, Part.ATTENTION_NORM, Part.QUERY_NORM,
+    Part.KEY_NORM, Part.QUERY_DOWN_NORM, Part.LATENT_NORM, Part.MLP_NORM, Part.FINAL_NORM,
+})  # fmt: skip
+"""Parts that scale a state channel by channel."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Role:
     """One tensor's place in a drafter: a part, and the layer or captured state it belongs to."""

@@ -9,9 +9,10 @@ from eaglekit.dialects.families import family_of
 from eaglekit.engines.case import Case, Unknown
 from eaglekit.engines.checks import CHECKS
 from eaglekit.engines.choosing import choose
+from eaglekit.engines.gguf import converted_from, is_gguf, unopened
 from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Version, worst
 from eaglekit.engines.requests import known_engine, known_version
-from eaglekit.engines.rules import Engine, compose
+from eaglekit.engines.rules import Behaviour, Engine, Feature, compose
 from eaglekit.engines.stored import Stored, name_all
 from eaglekit.engines.tables import ENGINES
 
@@ -76,6 +77,12 @@ def _boundary(version: Version, versions: tuple[Version, ...]) -> Version:
 def outcome(engine: Engine, version: Version, artefact: Artefact, stored: Stored) -> Outcome:
     """The effects of one version of one engine on `artefact`, and what is not known about it."""
     families = _families(artefact.spec.target_family)
+    if is_gguf(artefact):
+        row = compose(engine, version, drafter="*", families=families).of(Feature.GGUF)
+        if row.behaviour is not Behaviour.HONOURED:
+            return (unopened(engine),), ()
+        artefact = converted_from(artefact)
+        stored = name_all(artefact.tensors, artefact.spec)
     choice = choose(engine, version, artefact, families)
     unread = any(effect.code == "engine-format-unread" for effect in choice.effects)
     if choice.drafter is None or choice.unknown or unread:

@@ -13,6 +13,7 @@ from eaglekit.checkpoint.hub_id import is_local, parse_hub_id
 from eaglekit.dialects.families import OUTPUT_OF, Inexpressible
 from eaglekit.drafter import Spec
 from eaglekit.engines.evaluate import readings
+from eaglekit.engines.gguf import is_gguf
 from eaglekit.engines.model import Artefact, Reading, Verdict, Version, worst
 from eaglekit.engines.requests import known_engine
 from eaglekit.engines.rules import Engine
@@ -93,7 +94,9 @@ def recipes(
     if embedding_is_copy is not None:
         found = [_knowing_embedding(reading, is_copy=embedding_is_copy) for reading in found]
     return tuple(
-        _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, true)
+        _to_convert(known_engine(name), found)
+        if PROGRAMS[name].gguf_only and not is_gguf(artefact)
+        else _recipe(known_engine(name), [reading for reading in found if reading.engine == name], wanted, true)
         for name in names
     )
 
@@ -128,6 +131,8 @@ def _wanted(spec: Spec, drafter: str, target: str, draft_tokens: int) -> Wanted:
     settings: dict[Setting, Any] = {Setting.STEPS: draft_tokens, Setting.STEPS_AND_ONE: draft_tokens + 1}
     settings |= _named(target, Setting.TARGET, Setting.TARGET_REVISION)
     settings |= _named(drafter, Setting.DRAFTER, Setting.DRAFTER_REVISION)
+    settings[Setting.TARGET_FILE] = _file_of(settings[Setting.TARGET], "model.gguf")
+    settings[Setting.DRAFTER_FILE] = _file_of(settings[Setting.DRAFTER], GGUF_DRAFTER)
     if spec.parallel_drafting:
         settings[Setting.PARALLEL] = True
     layers = _layers(spec)
@@ -142,6 +147,15 @@ def _named(name: str, place: Setting, revision: Setting) -> dict[Setting, Any]:
         return {place: f"./{name}" if name.startswith("-") else name}
     known = parse_hub_id(name)
     return {place: known.repo} | ({revision: known.revision} if known.revision is not None else {})
+
+
+GGUF_DRAFTER = "drafter.gguf"
+"""What `convert --to gguf` calls the file it writes."""
+
+
+def _file_of(folder: str, name: str) -> str:
+    """The GGUF file of a folder, or the file itself."""
+    return folder if folder.endswith(".gguf") else f"{folder}/{name}"
 
 
 def _layers(spec: Spec) -> list[int] | None:
@@ -160,6 +174,14 @@ def _circumstances(spec: Spec, target_context: int | None) -> frozenset[When]:
     short = own is not None and target_context is not None and own < target_context
     true = {When.ALWAYS: True, When.PARALLEL: spec.parallel_drafting, When.SHORT: short}
     return frozenset(when for when, holds in true.items() if holds)
+
+
+def _to_convert(engine: Engine, found: Sequence[Reading]) -> Recipe:
+    """No command yet: this server opens GGUF files, and the drafter is a folder."""
+    newest = next(reading for reading in reversed(found) if reading.engine == engine.name)
+    reasons = tuple(effect.text for effect in newest.effects)
+    note = f"{engine.title} opens GGUF files only: eaglekit convert SRC DST --to gguf writes one, or says why it cannot"
+    return Recipe(engine.name, engine.title, None, newest.verdict, "bash", "", (*reasons, note))
 
 
 def _recipe(engine: Engine, found: Sequence[Reading], wanted: Wanted, true: frozenset[When]) -> Recipe:

@@ -15,6 +15,7 @@ class Feature(str, Enum):
 
     SPECULATORS_FORMAT = "a speculators config"
     PLAIN_FORMAT = "a plain drafter config"
+    GGUF = "a GGUF drafter"
     SPECULATORS_TYPES = "speculators_model_type"
     SPECULATORS_CLASSES = "class by transformer_layer_config.model_type"
     COPIED_KEYS = "top-level keys its speculators reader keeps"
@@ -115,6 +116,7 @@ class Behaviour(str, Enum):
     # LAST_BOUNDARY, LAST_ID, FIRST_BOUNDARY
     CAPTURED = "captured"
     NEVER = "never captured"
+    UNFILLED = "never filled: what lies in the buffer is taken"
     # RUNNERS
     V1 = "V1"
     V2_OR_V1 = "V2; V1 on CPU, without Triton, for parallel drafting or when told"
@@ -186,10 +188,13 @@ class Trials:
     """What runs it."""
     untried: Mapping[Feature, str]
     """Rows that cannot be tried where it runs, and why."""
+    families: frozenset[str]
+    """Families of targets for which rows of their own are tried."""
 
     def cover(self, row: Capability) -> bool:
         """Whether the suite tries `row`."""
-        return self.version in row.span and row.feature not in self.untried
+        known = not row.family or row.family in self.families
+        return known and self.version in row.span and row.feature not in self.untried
 
 
 @dataclass(frozen=True, slots=True)

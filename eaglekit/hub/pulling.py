@@ -14,9 +14,9 @@ from eaglekit.checkpoint.hub_http import HubConnection
 from eaglekit.checkpoint.hub_id import HubId
 from eaglekit.checkpoint.remote import HubFolder
 from eaglekit.checkpoint.writing import StagedFolder
-from eaglekit.hub.listing import entries_at
-from eaglekit.hub.manifest_reading import NO_SUMS, read_manifest
+from eaglekit.hub.local.manifest_reading import NO_SUMS, read_manifest
 from eaglekit.hub.model import CARD, SIGNATURE, LocalFile, RemoteEntry
+from eaglekit.hub.remote.listing import entries_at
 from eaglekit.plan.manifest import MANIFEST
 from eaglekit.plan.saved import digests
 from eaglekit.report import Finding, Refusal

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eaglekit.checkpoint.disk_errors import writing_to
-from eaglekit.hub.client import HubClient, Say
 from eaglekit.hub.loopback import Hub
 from eaglekit.hub.loopback.model import Collection
 from eaglekit.hub.model import CARD
+from eaglekit.hub.remote.client import HubClient, Say
 from eaglekit.report import Finding, Refusal
 
 STORAGE = "hub"

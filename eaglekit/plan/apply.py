@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from eaglekit.checkpoint import Checkpoint, Source
-from eaglekit.checkpoint.copying import BLOCK_BYTES, Written
+from eaglekit.checkpoint.copying import BLOCK_BYTES, HashingWriter, Written
+from eaglekit.checkpoint.gguf_layout import gap, gguf_header
 from eaglekit.checkpoint.layout import Entry, safetensors_header
 from eaglekit.checkpoint.lookup import Library, last_change
 from eaglekit.checkpoint.model import Tensor
 from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.dialects.binding import ordered
+from eaglekit.dialects.tables import DIALECTS
 from eaglekit.plan.content import Content
 from eaglekit.plan.manifest import MANIFEST, manifest_text
 from eaglekit.plan.model import Plan, TensorStep
@@ -67,12 +70,15 @@ def apply(
     content = Content(
         plan,
         {"source": source.source, **({"target": target.source} if target is not None else {})},
-        {"source": source.tensors, **({"target": _needed(plan, target)} if target is not None else {})},
+        {
+            "source": ordered(source, DIALECTS[plan.from_dialect]),
+            **({"target": _needed(plan, target)} if target is not None else {}),
+        },
     )
     with StagedFolder(destination, durable=wishes.durable, hashing=wishes.manifest) as folder, ExitStack() as opened:
         descriptors = _Descriptors(content.sources, opened)
-        for file, steps in plan.files.items():
-            _write_weights(folder, file, steps, content, descriptors, progress)
+        for file in plan.files:
+            _write_weights(folder, file, plan, content, descriptors, progress)
         if content.overflows and not plan.force_overflow:
             raise Refusal(*(_overflow(name, count) for name, count in sorted(content.overflows.items())))
         if len(plan.files) > 1:
@@ -81,7 +87,8 @@ def apply(
             with folder.open_file(file) as writer:
                 writer.copy(descriptors.of("source", file), 0, source.extra_files[file])
         _refuse_invalid(plan)
-        folder.write_bytes("config.json", dumps(plan.config).encode())
+        if not _is_gguf(plan):
+            folder.write_bytes("config.json", dumps(plan.config).encode())
         folder.write_bytes(PROVENANCE, dumps(provenance(plan, content.overflows)).encode())
         written = dict(folder.written)
         if wishes.manifest:
@@ -132,28 +139,45 @@ class _Descriptors:
 def _write_weights(
     folder: StagedFolder,
     file: str,
-    steps: tuple[TensorStep, ...],
+    plan: Plan,
     content: Content,
     descriptors: _Descriptors,
     progress: Progress | None,
 ) -> None:
+    steps = plan.files[file]
     entries = [Entry(s.name, s.dtype, s.shape) for s in steps]
-    header = safetensors_header(entries, METADATA, data_at=_data_at(steps, content))
-    with folder.open_file(file, len(header) + sum(entry.size_bytes for entry in entries)) as writer:
+    if _is_gguf(plan):
+        header, gaps = gguf_header(entries, plan.config), [gap(entry) for entry in entries]
+    else:
+        header, gaps = safetensors_header(entries, METADATA, data_at=_data_at(steps, content)), [b""] * len(entries)
+    size_bytes = sum(entry.size_bytes for entry in entries) + sum(map(len, gaps))
+    with folder.open_file(file, len(header) + size_bytes) as writer:
         writer.write(header)
-        for step in steps:
-            if step.is_copy and content.tensor(step).strides is None:
-                stored = content.tensor(step)
-                start = stored.start
-                while start < stored.end:
-                    end = min(start - start % REPORTED_BYTES + REPORTED_BYTES, stored.end)
-                    writer.copy(descriptors.of(step.origin, stored.file), start, end)
-                    _tell(progress, end - start)
-                    start = end
-                continue
-            for piece in content.pieces(step):
-                writer.write(piece)
-                _tell(progress, len(piece))
+        for step, after in zip(steps, gaps, strict=True):
+            _write_tensor(writer, step, content, descriptors, progress)
+            if after:
+                writer.write(after)
+
+
+def _write_tensor(
+    writer: HashingWriter, step: TensorStep, content: Content, descriptors: _Descriptors, progress: Progress | None
+) -> None:
+    if not step.is_copy or content.tensor(step).strides is not None:
+        for piece in content.pieces(step):
+            writer.write(piece)
+            _tell(progress, len(piece))
+        return
+    stored = content.tensor(step)
+    start = stored.start
+    while start < stored.end:
+        end = min(start - start % REPORTED_BYTES + REPORTED_BYTES, stored.end)
+        writer.copy(descriptors.of(step.origin, stored.file), start, end)
+        _tell(progress, end - start)
+        start = end
+
+
+def _is_gguf(plan: Plan) -> bool:
+    return DIALECTS[plan.to_dialect].container == "gguf"
 
 
 ALIGNED_FROM_BYTES = 64 << 20
@@ -201,7 +225,10 @@ def _index(plan: Plan) -> dict[str, Any]:
 
 
 def _refuse_overlap(source: Source, destination: Path) -> None:
-    anchor = source.local_path("config.json")
+    known = source.files()
+    anchor = source.local_path(
+        "config.json" if "config.json" in known else min(name for name in known if "/" not in name)
+    )
     if anchor is None:
         return
     folder, wanted = Path(os.path.abspath(anchor)).parent, Path(os.path.abspath(destination))  # noqa: PTH100
@@ -226,9 +253,9 @@ def _refuse_change(source: Checkpoint) -> None:
         stamp = source.evidence.get(file, "")
         if path is not None and not stamp.endswith(f" {path.stat().st_size} {last_change(path)}"):
             raise Refusal(changed(file))
-    config = source.source.local_path("config.json")
+    config = source.source.local_path(source.config_file) if source.config_file else None
     if config is not None and hashlib.sha256(config.read_bytes()).hexdigest() != source.evidence.get("config"):
-        raise Refusal(changed("config.json"))
+        raise Refusal(changed(str(source.config_file)))
 
 
 def changed(file: str) -> Finding:

@@ -13,6 +13,7 @@ from eaglekit.checkpoint.hub_id import is_local
 from eaglekit.checkpoint.layout import Entry, file_order
 from eaglekit.checkpoint.machine_paths import keys_with_paths
 from eaglekit.checkpoint.model import FLOATS
+from eaglekit.dialects.binding import row_of
 from eaglekit.dialects.clues import ABSENT, at
 from eaglekit.dialects.dialect import Dialect
 from eaglekit.dialects.families import sglang_rule
@@ -21,7 +22,7 @@ from eaglekit.dialects.target import Target
 from eaglekit.dialects.target_checks import embedding_is_copy, fit
 from eaglekit.dialects.writing import OWN_BLOCK, Layout, writable, write
 from eaglekit.drafter import Drafter, Spec
-from eaglekit.drafter.parts import Part, Role
+from eaglekit.drafter.parts import NORMS, Part, Role
 from eaglekit.drafter.sizes import expected_shape
 from eaglekit.drafter.vocabulary import ascending_order
 from eaglekit.plan.borrowing import head_tensor, settle_embedding, settle_head
@@ -31,6 +32,7 @@ from eaglekit.plan.side_files import sort_files
 from eaglekit.report import Fact, Finding, Refusal, Report, Severity
 
 SINGLE = "model.safetensors"
+GGUF = "drafter.gguf"
 
 
 def build(read: Read, options: Options, target: Target | None = None) -> Plan:
@@ -56,6 +58,8 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
     if options.dtype is not None:
         spec = replace(spec, dtype=options.dtype)
     spec, order = _sorted(spec, dialect.map_must_ascend or options.sort_vocabulary)
+    if dialect.container == "gguf" and options.max_shard_bytes is not None:
+        findings.append(_one_file(dialect))
     try:
         layout = write(spec, dialect)
     except Refusal as refusal:
@@ -80,7 +84,7 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         from_dialect=read.dialect.name,
         to_dialect=dialect.name,
         config=layout.config,
-        files=shard(steps, options.max_shard_bytes),
+        files=shard(steps, options.max_shard_bytes, dialect.container),
         target_ids=spec.target_ids if spec.target_ids is not None else _identity(layout, spec),
         row_order=order,
         copied=copied,
@@ -89,6 +93,17 @@ def build(read: Read, options: Options, target: Target | None = None) -> Plan:
         report=report,
         force_overflow=options.force_overflow,
         spec=spec,
+    )
+
+
+def _one_file(dialect: Dialect) -> Finding:
+    return Finding(
+        "dialect-cannot-hold",
+        f"{dialect.title}: a drafter is one file, and is not split",
+        place="--max-shard-size",
+        got="a size",
+        expected="no size",
+        hint="leave --max-shard-size out",
     )
 
 
@@ -173,7 +188,7 @@ def _steps(
 ) -> Iterable[TensorStep]:
     for role, names in layout.names.items():
         for number, name in enumerate(names):
-            yield _step(role, name, number, drafter, spec, options, order, target)
+            yield _step(role, name, number, drafter, spec, options, order, target, layout.dialect)
 
 
 def _step(
@@ -185,15 +200,16 @@ def _step(
     options: Options,
     order: tuple[int, ...] | None,
     target: Target | None,
+    dialect: Dialect,
 ) -> TensorStep:
     if role.part is Part.DRAFT_TO_TARGET:
-        stored = drafter.tensors.get(role)
-        if stored is not None and order is None and _offsets_read(drafter):
+        stored, holds = drafter.tensors.get(role), dialect.map_holds
+        if stored is not None and order is None and _held_by(drafter) == holds:
             return TensorStep(
-                name, str(role), stored.dtype, stored.shape, "source", stored.name, (), "offsets, as read"
+                name, str(role), stored.dtype, stored.shape, "source", stored.name, (), f"{holds}, as read"
             )
-        why = "sorted with the head's rows" if order is not None else "made from the map, as offsets"
-        return TensorStep(name, str(role), "I64", (spec.draft_vocab_size,), "map", "offsets", (), why)
+        why = "sorted with the head's rows" if order is not None else f"made from the map, as {holds}"
+        return TensorStep(name, str(role), "I64", (spec.draft_vocab_size,), "map", holds, (), why)
     mask = drafter.tensors.get(role) if role.part is Part.TARGET_MASK and spec.target_ids is not None else None
     if mask is not None:
         return TensorStep(name, str(role), mask.dtype, mask.shape, "source", mask.name, (), "marks the map's tokens")
@@ -210,10 +226,13 @@ def _step(
     steps = []
     if role.part is Part.HEAD and order is not None:
         steps.append("sort rows")
+    if (heads := heads_paired(role, spec, dialect)) is not None:
+        steps.append(f"pair rows of {heads} heads")
     dtype = tensor.dtype
-    if options.dtype is not None and dtype in FLOATS and dtype != options.dtype:
-        steps.append(f"cast {dtype} to {options.dtype}")
-        dtype = options.dtype
+    wanted = (role.part in NORMS and dialect.norm_dtype) or options.dtype or dtype
+    if dtype in FLOATS and dtype != wanted:
+        steps.append(f"cast {dtype} to {wanted}")
+        dtype = wanted
     if tensor.strides is not None:
         steps.insert(0, "make contiguous")
     why = "second name: readers differ" if number else ("renamed" if name != tensor.name else "same name")
@@ -223,17 +242,31 @@ def _step(
     return TensorStep(name, str(role), dtype, shape, origin, tensor.name, tuple(steps), why)
 
 
-def _offsets_read(drafter: Drafter) -> bool:
-    return str(drafter.origins.get("target_ids", "")).startswith("read")
+def heads_paired(role: Role, spec: Spec, dialect: Dialect) -> int | None:
+    """How many heads' rows the dialect stores in pairs in the tensor of `role`; None where it stores them plainly."""
+    row = row_of(role, dialect)
+    if row is None or not row.heads:
+        return None
+    return spec.num_heads if role.part is Part.QUERY else spec.num_kv_heads
 
 
-def shard(steps: Iterable[TensorStep], limit_bytes: int | None) -> dict[str, tuple[TensorStep, ...]]:
+def _held_by(drafter: Drafter) -> str:
+    """What the numbers of the source's map are: `offsets`, `ids`, or neither where they stand for something else."""
+    origin = str(drafter.origins.get("target_ids", ""))
+    return "offsets" if origin.startswith("read") else "ids" if origin.endswith("target ids") else ""
+
+
+def shard(
+    steps: Iterable[TensorStep], limit_bytes: int | None, container: str = "safetensors"
+) -> dict[str, tuple[TensorStep, ...]]:
     """Weight files and their tensors: one file, or files of at most `limit_bytes` of data in file order.
 
-    A tensor larger than the limit gets a file of its own.
+    A tensor larger than the limit gets a file of its own. A GGUF drafter is always one file.
     """
     by_name = {step.name: step for step in steps}
     ordered = [by_name[entry.name] for entry in file_order(Entry(s.name, s.dtype, s.shape) for s in by_name.values())]
+    if container == "gguf":
+        return {GGUF: tuple(ordered)}
     groups: list[list[TensorStep]] = [[]]
     filled = 0
     for step in ordered:

@@ -11,13 +11,14 @@ from typing import Any
 from eaglekit.checkpoint import Checkpoint, Tensor
 from eaglekit.checkpoint.layout import Entry, file_order
 from eaglekit.checkpoint.lookup import Library
-from eaglekit.dialects.binding import Bound, bind
+from eaglekit.dialects.binding import Bound, bind, heads_of, matched, ordered
 from eaglekit.dialects.reading import read
 from eaglekit.dialects.tables import DIALECTS
 from eaglekit.dialects.target import EMBEDDINGS, HEADS
 from eaglekit.dialects.writing import write
 from eaglekit.drafter.parts import Part, Role
 from eaglekit.drafter.vocabulary import int64s, target_ids_from_offsets
+from eaglekit.plan.build import GGUF, SINGLE
 from eaglekit.plan.content import Content
 from eaglekit.plan.model import Plan, TensorStep
 from eaglekit.plan.side_files import sort_files
@@ -29,10 +30,10 @@ VOCABULARY_LIMIT = 1 << 24
 BORROWED: Mapping[str, tuple[str, ...]] = {Part.EMBEDDING.value: EMBEDDINGS, Part.HEAD.value: (*HEADS, *EMBEDDINGS)}
 """Role -> the target's tensors that may serve in it."""
 MADE: Mapping[str, tuple[str, str]] = {
-    Part.DRAFT_TO_TARGET.value: ("offsets", "I64"),
+    Part.DRAFT_TO_TARGET.value: ("", "I64"),
     Part.TARGET_MASK.value: ("mask", "BOOL"),
 }
-"""Role -> what is made from the vocabulary for it, and its dtype."""
+"""Role -> what is made from the vocabulary for it, and its dtype; what a map holds is the dialect's to say."""
 
 
 def check(plan: Plan, source: Checkpoint, target: Library | None) -> list[Finding]:
@@ -50,9 +51,9 @@ def check(plan: Plan, source: Checkpoint, target: Library | None) -> list[Findin
 
 def _files(plan: Plan, source: Checkpoint) -> Iterator[str]:
     """Names that fit each other, tensors in the order of the header, and side files that come along anyway."""
-    total = len(plan.files)
+    total, one = len(plan.files), GGUF if DIALECTS[plan.to_dialect].container == "gguf" else SINGLE
     names = [f"model-{n:05d}-of-{total:05d}.safetensors" for n in range(1, total + 1)]
-    if list(plan.files) != (names if total > 1 else ["model.safetensors"]):
+    if list(plan.files) != (names if total > 1 and one == SINGLE else [one]):
         yield f"weight files {', '.join(plan.files)} are not numbered from 1 to {total}"
     for name, count in Counter(step.name for steps in plan.files.values() for step in steps).items():
         if count > 1:
@@ -83,8 +84,16 @@ def _steps(plan: Plan, source: Checkpoint, target: Library | None, bound: Bound)
             yield _mismatch(step, f"{stored.dtype} {'; '.join(casts)}")
         if _count(stored.shape) != _count(step.shape):
             yield _mismatch(step, f"{stored.dtype} {list(stored.shape)}")
+        if step.heads != _heads_paired(plan, step):
+            yield _mismatch(step, "rows of heads in another order than the layout has them")
         if SORTED in step.steps and (step.role != Part.HEAD.value or step.origin != "source"):
             yield _mismatch(step, "only the rows of the drafter's own head are sorted")
+
+
+def _heads_paired(plan: Plan, step: TensorStep) -> int | None:
+    """How many heads' rows must lie in pairs in what this step writes; None where rows lie as a drafter has them."""
+    row = matched(step.name, DIALECTS[plan.to_dialect])[0]
+    return heads_of(row, plan.config) if row is not None and row.heads else None
 
 
 def _stored(step: TensorStep, source: Checkpoint, target: Library | None) -> Tensor | None:
@@ -99,9 +108,11 @@ def _borrowed(step: TensorStep) -> str | None:
 
 def _made(plan: Plan, step: TensorStep) -> Iterator[Finding]:
     ids = plan.target_ids
-    if not ids or MADE.get(step.role) != (step.tensor, step.dtype) or step.steps:
+    holds = DIALECTS[plan.to_dialect].map_holds
+    made, dtype = MADE.get(step.role, ("", ""))
+    if not ids or (made or holds, dtype) != (step.tensor, step.dtype) or step.steps:
         yield _mismatch(step, "no vocabulary, or another tensor than is made from it")
-    elif step.tensor == "offsets" and step.shape != (len(ids),):
+    elif step.tensor == holds and step.shape != (len(ids),):
         yield _mismatch(step, f"{len(ids)} target ids")
     elif step.tensor == "mask" and (len(step.shape) != 1 or not max(ids) < step.shape[0] <= VOCABULARY_LIMIT):
         yield _mismatch(step, f"target ids up to {max(ids)}")
@@ -129,7 +140,11 @@ def _order(plan: Plan, source: Checkpoint, bound: Bound) -> list[Finding]:
 def _read_back(plan: Plan, source: Checkpoint) -> Iterator[Finding]:
     """What the plan will write, read as if it lay there, must be just what is written of such a drafter."""
     try:
-        outcome = read(_Planned(Content(plan, {"source": source.source}, {"source": source.tensors})).checkpoint())
+        outcome = read(
+            _Planned(
+                Content(plan, {"source": source.source}, {"source": ordered(source, DIALECTS[plan.from_dialect])})
+            ).checkpoint()
+        )
         spec = outcome.drafter_or_refuse().spec
         layout = write(spec, DIALECTS[plan.to_dialect])
     except Refusal as refusal:

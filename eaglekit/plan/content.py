@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from eaglekit.checkpoint import Source, Tensor
 from eaglekit.checkpoint.gathering import gather
+from eaglekit.checkpoint.head_rows import paired
 from eaglekit.checkpoint.model import ITEM_BITS
 from eaglekit.checkpoint.numbers import cast_chunks
 from eaglekit.drafter.vocabulary import int64_bytes, mask_from_target_ids, offsets_from_target_ids
@@ -37,6 +38,9 @@ class Content:
             yield self._made(step)
             return
         stored, source = self.tensor(step), self.sources[step.origin]
+        heads = step.heads
+        if heads is not None:
+            stored = paired(stored, heads)
         stream = self._rows(source, stored) if "sort rows" in step.steps else _stream(source, stored)
         if stored.dtype == step.dtype:
             yield from stream
@@ -52,6 +56,8 @@ class Content:
             raise AssertionError("a plan that makes a map holds one")
         if step.tensor == "offsets":
             return int64_bytes(offsets_from_target_ids(ids))
+        if step.tensor == "ids":
+            return int64_bytes(ids)
         return mask_from_target_ids(ids, step.shape[0])
 
     def _rows(self, source: Source, stored: Tensor) -> Iterator[bytes]:

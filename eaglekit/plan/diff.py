@@ -126,7 +126,7 @@ def _beside_target(pair: Pair, first: Checkpoint, second: Checkpoint, target: Ta
     checkpoint = first if pair.first is not None else second
     start = theirs.start
     equal = (own.dtype, own.shape) == (theirs.dtype, theirs.shape)
-    for piece in checkpoint.chunks(own.name) if equal else ():
+    for piece in checkpoint.pieces(own) if equal else ():
         equal = equal and piece == target.library.source.read(theirs.file, start, start + len(piece))
         start += len(piece)
     detail = f"the other shares {theirs.name} of the target"
@@ -167,15 +167,15 @@ def _count(tensor: Tensor) -> tuple[int, ...]:
 def _both(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> Iterator[tuple[bytes, bytes]]:
     """Pieces of two tensors with the same number of elements in each pair."""
     elements = 1 << 20
-    left = first.chunks(one.name, size_bytes=elements * ITEM_BITS[one.dtype] // 8)
-    right = second.chunks(two.name, size_bytes=elements * ITEM_BITS[two.dtype] // 8)
+    left = first.pieces(one, size_bytes=elements * ITEM_BITS[one.dtype] // 8)
+    right = second.pieces(two, size_bytes=elements * ITEM_BITS[two.dtype] // 8)
     return zip(left, right, strict=True)
 
 
 def _equal(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> bool:
     if one.strides is None and two.strides is None:
         return all(x == y for x, y in _both(first, one, second, two))
-    return b"".join(first.chunks(one.name)) == b"".join(second.chunks(two.name))
+    return b"".join(first.pieces(one)) == b"".join(second.pieces(two))
 
 
 def _is_cast(first: Checkpoint, one: Tensor, second: Checkpoint, two: Tensor) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,8 @@ from eaglekit.report import Fact, Report, Table
 from eaglekit.report.json_text import compact
 
 SCHEMA = "eaglekit/plan/1"
+PAIRING = re.compile(r"pair rows of (?P<heads>[1-9][0-9]{0,5}) heads")
+"""The step that lays the rows of each head as ggml's rope wants them: 0, d/2, 1, d/2+1, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,16 @@ class TensorStep:
     origin: str
     """`source`, `target`, or `map` for a tensor made from the vocabulary map."""
     tensor: str
-    """Its name in the source or target; for `map`: `offsets` or `mask`."""
+    """Its name in the source or target; for `map`: `offsets`, `ids` or `mask`."""
     steps: tuple[str, ...]
-    """What happens on the way: `sort rows`, `cast BF16 to F16`; empty is a copy of the bytes."""
+    """What happens on the way: `sort rows`, `pair rows of 32 heads`, `cast BF16 to F16`; empty copies the bytes."""
     why: str
+
+    @property
+    def heads(self) -> int | None:
+        """The heads whose rows are put in pairs; None where rows stay as they are."""
+        found = (PAIRING.fullmatch(word) for word in self.steps)
+        return next((int(match["heads"]) for match in found if match), None)
 
     @property
     def size_bytes(self) -> int:

@@ -67,7 +67,7 @@ def _read(
     """One tensor, cast piece by piece: never two whole copies of it."""
     weight = torch.empty(prod(stored.shape), dtype=dtype, device=device)
     filled = 0
-    for chunk in checkpoint.chunks(stored.name):
+    for chunk in checkpoint.pieces(stored):
         piece = torch.frombuffer(bytearray(chunk), dtype=FLOATS[stored.dtype])
         weight[filled : filled + len(piece)] = piece.to(device)
         filled += len(piece)

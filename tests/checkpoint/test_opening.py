@@ -64,10 +64,10 @@ def test_several_safetensors_files_without_an_index_are_refused(tmp_path):
     assert only(opening(path), "several-weight-files").place == "extra.safetensors, model.safetensors"
 
 
-def test_a_folder_with_gguf_only_is_refused_as_such(tmp_path):
+def test_a_folder_with_a_cut_gguf_file_is_refused_as_such(tmp_path):
     path = folder_of(tmp_path, {"draft.gguf": b"GGUF"})
     (path / "config.json").unlink()
-    assert only(opening(path), "gguf-unsupported").place == "draft.gguf"
+    assert only(opening(path), "file-truncated").place == "draft.gguf"
 
 
 def test_a_gguf_file_under_another_name_is_refused_as_such(tmp_path):

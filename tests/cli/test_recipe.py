@@ -125,7 +125,7 @@ def test_engines_that_were_not_named_may_have_no_command() -> None:
     done = eaglekit("recipe", CHECKPOINTS / "speculators-peagle", "--json")
     assert done.code == 0
     given = {entry["engine"]: bool(entry["text"]) for entry in done.document["result"]["recipes"]}
-    assert given == {"vllm": True, "sglang": False, "trtllm": False, "tokenspeed": False}
+    assert given == {"vllm": True, "sglang": False, "trtllm": False, "tokenspeed": False, "llama.cpp": False}
     assert "recipe-withheld" not in done.codes
 
 
@@ -170,4 +170,4 @@ def test_a_line_break_in_a_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_not_known_is_wrong_usage() -> None:
-    assert eaglekit("recipe", DRAFTER, "--engine", "llama.cpp").code == 2
+    assert eaglekit("recipe", DRAFTER, "--engine", "atom").code == 2

@@ -203,6 +203,10 @@ MENDS: tuple[dict[str, Any], ...] = (
     {"num_layers": 1},
     {"own_embedding": True},
     {"own_head": True},
+    {"max_position_embeddings": 64, "trained_context_length": 64},
+    {"rope": Rope(500000.0, "default")},
+    {"hidden_act": "silu"},
+    {"dtype": "BF16"},
     {"target_name": "example/target"},
     {"speculative_tokens": 3},
 )  # fmt: skip

@@ -118,7 +118,7 @@ SEEN: Mapping[str, Fixture] = {
 REFUSED: Mapping[str, str] = {
     "refuse-dflash": "is-dflash",
     "refuse-eagle1": "is-eagle-1",
-    "refuse-gguf": "gguf-unsupported",
+    "refuse-gguf": "gguf-quantised",
     "refuse-lora": "is-lora",
     "refuse-medusa": "is-medusa",
     "refuse-mtp": "is-mtp",

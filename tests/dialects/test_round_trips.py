@@ -22,7 +22,8 @@ from eaglekit.drafter import Attention, Spec
 from tests.dialects.folders import content_of, contents, differences, folder_of
 from tests.dialects.strategies import PLAIN, fitted, specs
 
-WRITABLE = [dialect.name for dialect in DIALECTS.values() if dialect.writable]
+WRITABLE = [d.name for d in DIALECTS.values() if d.writable and d.container == "safetensors"]
+"""GGUF has tests of its own: test_gguf.py."""
 
 ABOUT_THE_TARGET = ("target_architecture", "speculative_tokens")
 """Only speculators files have a place for these; elsewhere they are told again when they are needed."""

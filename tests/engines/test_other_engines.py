@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eaglekit.drafter import Feedback, Fusion, FusionNorm, Residual, Rope
@@ -173,6 +175,23 @@ def test_llama_cpp_ignores_norm_output() -> None:
 
 def test_llama_cpp_recognises_a_drafter_by_draft_vocab_size() -> None:
     assert verdict(made(FULL, config={"draft_vocab_size": None}), "llama.cpp") is REJECTS
+
+
+@pytest.mark.parametrize(("family", "expected"), [("llama", MISREADS), ("gpt_oss", READS), ("deepseek_v3", READS)])
+def test_llama_cpp_captures_the_last_block_of_some_targets_only(family: str, expected: Verdict) -> None:
+    spec = LLAMA.replacing(aux_layers=(2, 16, LLAMA.target_layers), target_family=family)
+    assert verdict(made(spec), "llama.cpp") is expected
+
+
+def test_llama_cpp_uses_the_target_s_head_where_the_drafter_has_none() -> None:
+    shared = made(FULL.replacing(own_head=False))
+    null = replace(shared, config={**shared.config, "draft_vocab_size": None})
+    assert (verdict(null, "llama.cpp"), verdict(null, "llama.cpp@2026.08")) == (READS, REJECTS)
+
+
+def test_llama_cpp_norms_all_states_together_since_2026_11() -> None:
+    artefact = made(LLAMA.replacing(fusion_norm=FusionNorm.WHOLE))
+    assert [verdict(artefact, f"llama.cpp@{version}") for version in ("2026.08", "2026.11")] == [REJECTS, READS]
 
 
 # The smaller ones.

@@ -33,7 +33,11 @@ HOSTILE = (
 def fixture_artefacts() -> dict[str, Artefact]:
     """Every fixture that is a drafter, as engines meet it."""
     found = {}
-    folders = [*(FIXTURES / "checkpoints").iterdir(), *(FIXTURES / "trained").glob("*-eagle3*")]
+    folders = [
+        *(FIXTURES / "checkpoints").iterdir(),
+        *(FIXTURES / "trained").glob("*-eagle3*"),
+        FIXTURES / "llamacpp" / "drafter.gguf",
+    ]
     for folder in sorted(folders):
         checkpoint = open_or_none(folder)
         if checkpoint is not None:
@@ -67,7 +71,7 @@ def words(text: str, folder: Path) -> list[str]:
     """What a server is given when a real shell runs `text` in `folder`: each program prints its own words."""
     programs = folder.parent / f"{folder.name}-programs"
     programs.mkdir(exist_ok=True)
-    for name in ("vllm", "python", "trtllm-serve", "tokenspeed"):
+    for name in ("vllm", "python", "trtllm-serve", "tokenspeed", "llama-server"):
         (programs / name).write_text('#!/bin/sh\nprintf "%s\\0" "$@"\n')
         (programs / name).chmod(0o755)
     path = f"{programs}{os.pathsep}{os.defpath}"
@@ -89,6 +93,8 @@ def test_the_fixtures_are_many_and_of_every_kind() -> None:
 def test_a_command_is_given_exactly_where_the_newest_version_reads_the_file(name: str, engine: str) -> None:
     found, newest = recipe(ARTEFACTS[name], engine), readings(ARTEFACTS[name], [engine])[-1]
     fits = newest.verdict in (Verdict.READS, Verdict.DEGRADED) and not newest.unknown
+    # A folder that llama.cpp's converter takes is still no file that its server opens.
+    fits = fits and (not PROGRAMS[engine].gguf_only or name.endswith(".gguf"))
     assert found.verdict is newest.verdict
     assert (bool(found.text), found.minimum is not None) == (fits, fits)
     assert {effect.text for effect in newest.effects} <= set(found.notes)
@@ -110,7 +116,13 @@ def test_the_minimum_begins_the_run_of_versions_that_read_the_file(name: str, en
     assert minimum in versions
     assert all(fits[version] for version in versions if version >= minimum)
     older = [version for version in versions if version < minimum]
-    assert not older or not fits[older[-1]]
+    # A version that reads the file and knows other options is no part of the run either.
+    assert not older or not fits[older[-1]] or options_of(engine, older[-1]) != options_of(engine, minimum)
+
+
+def options_of(engine: str, version: Version) -> list[str]:
+    """What the server of that version can be told."""
+    return [way.spelling for way in WAYS if way.engine == engine and version in way.span]
 
 
 def test_every_engine_gets_a_command_for_some_fixture_and_none_for_another() -> None:
@@ -156,16 +168,22 @@ def test_tokenspeed_gets_its_own_flags(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def opened_by(engine: str) -> Artefact:
+    """A drafter that the server of `engine` opens."""
+    return ARTEFACTS["drafter.gguf"] if PROGRAMS[engine].gguf_only else made(EAGLE31)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("engine", PROGRAMS)
 def test_a_hostile_name_is_one_inert_word(engine: str, name: str, tmp_path: Path) -> None:
-    found = recipe(made(EAGLE31), engine, drafter=f"/data/{name}", target=name)
+    found = recipe(opened_by(engine), engine, drafter=f"/data/{name}", target=name)
     given = words(found.text, tmp_path)
     options = yaml.safe_load((tmp_path / "eagle3.yaml").read_text()) if engine == "trtllm" else {}
     told = [*given, *(json.loads(word)["model"] for word in given if word.startswith('{"method')),
             options.get("speculative_config", {}).get("speculative_model")]  # fmt: skip
-    assert f"/data/{name}" in told
-    assert (f"./{name}" if name.startswith("-") else name) in told
+    files = ("/drafter.gguf", "/model.gguf") if PROGRAMS[engine].gguf_only else ("", "")
+    assert f"/data/{name}{files[0]}" in told
+    assert (f"./{name}" if name.startswith("-") else name) + files[1] in told
     assert [path.name for path in tmp_path.iterdir() if path.name != "eagle3.yaml"] == []
 
 
@@ -292,7 +310,28 @@ def test_a_target_with_more_positions_than_the_drafter_is_remarked(engine: str) 
 
 def test_without_engines_every_server_is_written_for_in_the_order_of_the_table() -> None:
     found = recipes(made(EAGLE31), drafter=DRAFTER, target=TARGET, draft_tokens=3)
-    assert [entry.engine for entry in found] == ["vllm", "sglang", "trtllm", "tokenspeed"]
+    assert [entry.engine for entry in found] == ["vllm", "sglang", "trtllm", "tokenspeed", "llama.cpp"]
+
+
+def test_llama_cpp_is_given_the_two_files_and_the_kind_of_drafter() -> None:
+    text = recipe(ARTEFACTS["drafter.gguf"], "llama.cpp", drafter="out", target="target.gguf").text
+    assert text == (
+        "llama-server \\\n  --model target.gguf \\\n  --spec-draft-model out/drafter.gguf \\\n"
+        "  --spec-type draft-eagle3 \\\n  --spec-draft-n-max 3"
+    )
+
+
+def test_a_folder_is_converted_before_llama_cpp_serves_it() -> None:
+    found = recipe(made(), "llama.cpp")
+    assert (found.text, found.verdict) == ("", Verdict.READS)
+    assert found.notes[-1].startswith("llama.cpp opens GGUF files only: eaglekit convert SRC DST --to gguf")
+
+
+@pytest.mark.parametrize("engine", [name for name in PROGRAMS if name != "llama.cpp"])
+def test_a_gguf_file_is_for_llama_cpp_only(engine: str) -> None:
+    found = recipe(ARTEFACTS["drafter.gguf"], engine)
+    assert (found.text, found.verdict) == ("", Verdict.REJECTS)
+    assert found.notes[0].endswith("opens no GGUF drafter: the format is llama.cpp's own")
 
 
 def test_an_engine_that_is_no_known_server_is_refused() -> None:
@@ -323,7 +362,9 @@ def test_no_version_is_told_a_setting_twice(engine: str) -> None:
     for version in ENGINES[engine].versions:
         told = [way.setting for way in WAYS if way.engine == engine and version in way.span]
         assert len(told) == len(set(told))
-        assert {Setting.TARGET, Setting.METHOD, Setting.DRAFTER, Setting.STEPS} <= set(told)
+    files = PROGRAMS[engine].gguf_only
+    places = {Setting.TARGET_FILE, Setting.DRAFTER_FILE} if files else {Setting.TARGET, Setting.DRAFTER}
+    assert {*places, Setting.METHOD, Setting.STEPS} <= set(told)
 
 
 def test_options_have_a_flag_or_a_file_to_stand_in() -> None:

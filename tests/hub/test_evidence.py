@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eaglekit.hub.evidence import REPORT_LIMIT, evidence, read_validation
-from eaglekit.hub.folder import Folder, inspect_folder
+from eaglekit.hub.local.evidence import REPORT_LIMIT, evidence, read_validation
+from eaglekit.hub.local.folder import Folder, inspect_folder
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.schemas import problems
 from tests.hub.published import REPORT, SOURCE, TARGET, converted, validated

@@ -17,8 +17,8 @@ import pytest
 
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.tables import DIALECTS
-from eaglekit.hub.folder import Folder, inspect_folder
-from eaglekit.hub.manifesting import full_manifest
+from eaglekit.hub.local.folder import Folder, inspect_folder
+from eaglekit.hub.local.manifesting import full_manifest
 from eaglekit.hub.model import LocalFile
 from eaglekit.plan.manifest import parse_manifest
 from eaglekit.report import Finding
@@ -87,6 +87,15 @@ def test_every_layout_that_is_written_may_be_published(dialect: str, tmp_path: P
     assert (
         found(convert(SOURCE.parent / "llama-eagle3", tmp_path / "out", target=TARGET, given=given, to=dialect)) == []
     )
+
+
+def test_a_secret_in_the_metadata_of_a_gguf_file_is_found(tmp_path: Path) -> None:
+    given = Given(facts={"target_name": "org/target"})
+    out = convert(SOURCE.parent / "llama-eagle3", tmp_path / "out", target=TARGET, given=given, to="gguf")
+    file = out / "drafter.gguf"
+    # As long as what it replaces, so that every offset stays right.
+    file.write_bytes(file.read_bytes().replace(b"org/target", b"/home/an/x"))
+    assert "local-path-found" in {finding.code for finding in found(out)}
 
 
 def test_shards_and_their_index_may_be_published(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ pytestmark = pytest.mark.hub_client
 
 JSON = {"Content-Type": "application/json"}
 LOOK = """
-from eaglekit.hub.client import HubClient
-from eaglekit.hub.listing import entries_at
-from eaglekit.hub.looking import look
-from eaglekit.hub.account import who
+from eaglekit.hub.remote.client import HubClient
+from eaglekit.hub.remote.listing import entries_at
+from eaglekit.hub.remote.looking import look
+from eaglekit.hub.remote.account import who
 import eaglekit.checkpoint.hub_http as http
 import eaglekit.checkpoint.hub_patience as patience
 http.FIRST_PAUSE_S = 0.01

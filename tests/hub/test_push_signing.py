@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eaglekit.hub.signature_reading import Way, way_of
+from eaglekit.hub.local.signature_reading import Way, way_of
 from tests.cli.running import PROGRAM, eaglekit
 from tests.hub.pushes import REPO, WORDS, Pushes, wait_for
 from tests.hub.test_signing import PASSWORD, key, verified

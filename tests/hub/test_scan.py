@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from eaglekit.hub.local.scan import scan_texts, without_secrets
 from eaglekit.hub.model import LocalFile
-from eaglekit.hub.scan import scan_texts, without_secrets
 from eaglekit.report import Finding
 
 ALPHABET = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0UvWxYz"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from eaglekit.hub.local.signing import FOREIGN, SIGSTORE, Signer, _of_sigstore, signed
 from eaglekit.hub.model import SIGNATURE, LocalFile
-from eaglekit.hub.signing import FOREIGN, SIGSTORE, Signer, _of_sigstore, signed
 from eaglekit.report import Refusal
 
 PASSWORD = "correct horse"  # noqa: S105 - of a key made in this test

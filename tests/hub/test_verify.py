@@ -16,7 +16,7 @@ import pytest
 
 from eaglekit.dialects.given import SETTINGS
 from eaglekit.drafter.spec import jsonable
-from eaglekit.hub.card_claims import read_card_claims
+from eaglekit.hub.card.claims import read_card_claims
 from eaglekit.report import Refusal, Report
 from eaglekit.validate.claims import Claim, Here, Verdict, compare, disagreement
 from eaglekit.validate.protocol import read_protocol

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from eaglekit.dialects.dialect import Dialect
-from eaglekit.dialects.tables import engines, nvidia, originals, speculators, torchspec, trainers
+from eaglekit.dialects.tables import engines, llama_cpp, nvidia, originals, speculators, torchspec, trainers
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
     {
@@ -27,6 +27,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             trainers.NEMO,
             nvidia.MODELOPT,
             nvidia.MODELOPT_MEGATRON,
+            llama_cpp.GGUF,
         )
     }
 )

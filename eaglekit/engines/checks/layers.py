@@ -208,6 +208,9 @@ def _limits(case: Case, capture: Capture) -> Found:
     if depth in boundaries and last.behaviour is Behaviour.NEVER:
         text = f"never captures boundary {depth}, the output of this target's last block, so fc gets "
         yield case.effect(Verdict.REJECTS, BEYOND, f"{text}{count - 1} states of {count}", last)
+    elif depth in boundaries and last.behaviour is Behaviour.UNFILLED:
+        text = f"is never given boundary {depth}, the output of this target's last block, and drafts from what lies in "
+        yield case.effect(Verdict.MISREADS, BEYOND, f"{text}its buffer", last)
     elif depth - 1 in capture.ids and dead.behaviour is Behaviour.NEVER:
         text = f"captures nothing for id {depth - 1}: the last block's output has the id {depth} there"
         yield case.effect(Verdict.REJECTS, BEYOND, text, dead)

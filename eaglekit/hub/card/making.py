@@ -16,9 +16,9 @@ from eaglekit.hub.card.front_matter import parse
 from eaglekit.hub.card.licences import licence_of, unwritten
 from eaglekit.hub.card.matter import BaseModel, CardMatter, base_model_of
 from eaglekit.hub.card.merging import front_matter_of
-from eaglekit.hub.evidence import Evidence
-from eaglekit.hub.folder import Folder
-from eaglekit.hub.signature_reading import Way
+from eaglekit.hub.local.evidence import Evidence
+from eaglekit.hub.local.folder import Folder
+from eaglekit.hub.local.signature_reading import Way
 from eaglekit.report import Finding, Refusal
 
 NOBODY = "ORG/NAME"

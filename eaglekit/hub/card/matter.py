@@ -11,7 +11,7 @@ from eaglekit.checkpoint.hub_id import is_repo
 from eaglekit.dialects.target_checks import embedding_is_copy
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.licences import Licence
-from eaglekit.hub.signature_reading import Way
+from eaglekit.hub.local.signature_reading import Way
 from eaglekit.report import Finding, Refusal, Report
 from eaglekit.report.model import Measurement
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card.matter import CardMatter
 from eaglekit.hub.card.words import code, fenced, prose, words
+from eaglekit.hub.local.signature_reading import Way
 from eaglekit.hub.model import SIGNATURE
-from eaglekit.hub.signature_reading import Way
 
 
 def serving(matter: CardMatter) -> Iterator[str]:

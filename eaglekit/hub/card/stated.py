@@ -7,8 +7,8 @@ from collections.abc import Collection
 from eaglekit.hub.card.licences import licence_of, unwritten
 from eaglekit.hub.card.making import CardWishes, stated_in
 from eaglekit.hub.card.matter import base_model_of
-from eaglekit.hub.gathering import collected
-from eaglekit.hub.report_reading import read_validation
+from eaglekit.hub.local.gathering import collected
+from eaglekit.hub.local.report_reading import read_validation
 from eaglekit.report import Finding, Refusal, Report
 
 

@@ -173,10 +173,29 @@ HEADERS: tuple[Code, ...] = (
     Code(
         "gguf-unsupported",
         ERROR,
-        "GGUF files are not read",
-        "GGUF is what llama.cpp converts a checkpoint into: tensors are renamed, ids made absolute, weights often "
-        "quantised. Going back is not exact.",
-        "Give the checkpoint that the GGUF file was converted from.",
+        "A GGUF file of a kind that is not read",
+        "GGUF is llama.cpp's container. Its version 1, files for big-endian machines and the parts of a split file are "
+        "rare for drafters, which are small; a GGUF file under a safetensors name is one that somebody renamed.",
+        "Merge the parts, turn the byte order round, or give the file its own name.",
+        ("ggml-org/ggml: docs/gguf.md",),
+    ),
+    Code(
+        "gguf-invalid",
+        ERROR,
+        "A GGUF file breaks its format",
+        "Counts, lengths and offsets in the header of a GGUF file are only words: a file of 60 bytes can announce a "
+        "list of 2^60 entries, and the gguf library then fills the memory before it notices. eaglekit checks each of "
+        "them against the size of the file, and takes tensors only where llama.cpp's own loader would look for them.",
+        "Convert the drafter to GGUF again, or download the file again.",
+        ("ggml-org/ggml: docs/gguf.md", "ggml-org/llama.cpp: ggml/src/gguf.cpp"),
+    ),
+    Code(
+        "gguf-quantised",
+        ERROR,
+        "The weights in a GGUF file are quantised",
+        "A quantised tensor holds other numbers than were trained: read back, it would be a drafter that nobody "
+        "trained and nobody measured, under the name of one that somebody did. Only F32, F16 and BF16 are read.",
+        "Convert from the checkpoint, or from the GGUF file as it was before llama-quantize.",
     ),
     Code(
         "several-weight-files",

@@ -25,5 +25,8 @@ CODES: tuple[Code, ...] = (
     _stranger(
         "is-eagle-1", "an EAGLE-1/2 drafter", "It reads one state through an fc of 2H and uses the target's head."
     ),
+    _stranger(
+        "is-other-gguf", "a GGUF file of another of llama.cpp's models", "Its general.architecture is not eagle3."
+    ),
     _stranger("is-target", "an ordinary language model", "It has blocks, an embedding and a head, and no fc."),
 )

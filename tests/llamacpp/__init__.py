@@ -1,0 +1,1 @@
+"""What a real llama-server makes of the GGUF drafters that eaglekit writes: `make test-llamacpp`."""
