@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from eaglekit.cli import ledger
 from eaglekit.cli.main import COMMANDS, cli
 from eaglekit.dialects import listing
 from eaglekit.dialects.schemas import config_schema
@@ -41,6 +42,7 @@ def docs() -> Mapping[Path, str]:
     pages[Path("docs/dialects.md")] = _dialects_page()
     pages[Path("docs/engines.md")] = f"# Engines\n\n{NOTE}{as_markdown(engines_table())}\n{LEGEND}{engines_markdown()}"
     pages[Path("docs/codes.md")] = _codes_page()
+    pages[Path("docs/ledger.md")] = f"# The ledger\n\n{NOTE}{ledger.page()}"
     return pages
 
 
