@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eaglekit.api.misuse import Misuse
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from eaglekit.serving.wish import Wish
 
 ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
-ABOUT_ENGINES = (
-    "engine_python", "engine_arguments", "tensor_parallel_size", "pipeline_parallel_size", "endpoint",
-)  # fmt: skip
+ABOUT_STARTING = ("engine_python", "engine_arguments", "tensor_parallel_size", "pipeline_parallel_size")
+ABOUT_ENGINES = (*ABOUT_STARTING, "endpoint")
 """What is only said of an engine."""
 
 
 def refuse_engine_combinations(wishes: Mapping[str, Any]) -> None:
     """Raise `Misuse` for engine options that contradict each other or lack what they need."""
-    given = [f"--{name.replace('_arguments', '-arg').replace('_', '-')}" for name in ABOUT_ENGINES if wishes[name]]
+    given = options_given(ABOUT_ENGINES, wishes)
     if wishes["engine"] is None:
         if given:
             raise Misuse(f"{given[0]} needs --engine vllm.")
@@ -34,18 +33,30 @@ def refuse_engine_combinations(wishes: Mapping[str, Any]) -> None:
         raise Misuse("--engine needs --prompts: an engine answers prompts. With --endpoint a --capture does.")
 
 
+def options_given(names: Sequence[str], wishes: Mapping[str, Any]) -> list[str]:
+    """Those of some options that were used, as they are typed."""
+    return [f"--{name.replace('_arguments', '-arg').replace('_', '-')}" for name in names if wishes[name]]
+
+
 def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
     """The engine that was asked for, looked at. Raises `Refusal` when it is not there, before any other work."""
     if wishes["engine"] is None:
         return None
     from eaglekit.serving.endpoint import for_draft_tokens, look
-    from eaglekit.serving.environment import find_engine
     from eaglekit.serving.job import OURS
     from eaglekit.serving.wish import Wish
 
     if wishes["endpoint"]:
         return Wish(for_draft_tokens(look(wishes["endpoint"]), wishes["draft_tokens"]))
-    arguments = parse_arguments(argument_texts(wishes["engine_arguments"]), OURS)
+    return find_started(wishes, OURS)
+
+
+def find_started(wishes: Mapping[str, Any], ours: Collection[str]) -> Wish:
+    """The engine to start here, looked at; arguments of the names in `ours` cannot be given. Raises `Refusal`."""
+    from eaglekit.serving.environment import find_engine
+    from eaglekit.serving.wish import Wish
+
+    arguments = parse_arguments(argument_texts(wishes["engine_arguments"]), ours)
     return Wish(
         find_engine(wishes["engine_python"]),
         tensor_parallel_size=wishes["tensor_parallel_size"] or 1,
@@ -62,7 +73,7 @@ def argument_texts(arguments: Mapping[str, Any] | Sequence[str]) -> tuple[str, .
     return tuple(f"{name}={json.dumps(value)}" for name, value in arguments.items())
 
 
-def parse_arguments(words: tuple[str, ...], ours: frozenset[str]) -> dict[str, Any]:
+def parse_arguments(words: tuple[str, ...], ours: Collection[str]) -> dict[str, Any]:
     """Engine arguments by name. Raises `Refusal` with every one that cannot be given, as those in `ours`."""
     found: dict[str, Any] = {}
     findings = []
