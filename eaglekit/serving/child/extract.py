@@ -26,7 +26,8 @@ LOOK_EVERY_S = 0.01
 
 def main(job_file: str, outcome_file: str) -> int:
     """Load, answer where that was asked for, extract, tell."""
-    end_with_the_parent()
+    # States may be large: they go even when the parent is killed.
+    end_with_the_parent(Path(job_file).parent)
     job, outcome = json.loads(Path(job_file).read_text(encoding="utf-8")), Outcome(outcome_file)
     folder = Path(job_file).parent / "states"
     folder.mkdir()
