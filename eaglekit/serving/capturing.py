@@ -5,7 +5,6 @@ n tokens of one text, B captured boundaries, G the target's hidden size.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -16,8 +15,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from eaglekit.checkpoint.disk_errors import unreadable
-from eaglekit.checkpoint.header import parse_header
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.json_text import compact
 from eaglekit.serving.environment import Environment
@@ -25,6 +22,7 @@ from eaglekit.serving.extraction import Extraction, StatesFile, extracted
 from eaglekit.serving.job import Prompt
 from eaglekit.serving.outcome import Answer, Loaded
 from eaglekit.serving.rotation import has_latent_attention, plain_rotation
+from eaglekit.serving.states_file import read_states, unusable
 from eaglekit.serving.wish import Wish
 from eaglekit.target.capture_file import Outline, growing
 from eaglekit.target.captured import CapturedText
@@ -39,11 +37,10 @@ from eaglekit.target.texts import Text
 CONTEXT_STEP = 128
 """The engine's context is rounded up to a multiple."""
 LOOKED_AT = 16
-"""Positions of each text at which the target's head is asked as well."""
+"""Texts, and positions of each, at which the target's head is asked as well; up to twice as many, to be spread."""
 ALIKE = 0.5
 """Share of them at which it must say what vLLM says. Rounding turns a few near ties in a hundred; states of another
 layer, or without the final norm, agree by chance."""
-STORED = {"float32": "F32", "bfloat16": "BF16"}
 
 
 @dataclass
@@ -56,7 +53,7 @@ class Made:
     """Response tokens that are the target's own."""
     responses: int = 0
     looked: list[tuple[Float[Tensor, "r G"], list[int]]] = field(default_factory=list)
-    """Of each text some final states, and what vLLM says there."""
+    """Of some texts some final states, and what vLLM says there."""
     alike: int = 0
     """How often the head says the same."""
 
@@ -106,13 +103,15 @@ def capture_with(
             texts = [_answered(text, _next(pieces, Answer)) for text in texts]
         made = Made(loaded, _outline(ready, wish, texts, loaded))
         with final_norm(ready.model) as normed, growing(made.outline, path, overwrite=overwrite) as add:
-            for text in texts:
+            for number, text in enumerate(texts):
                 captured = _captured(_next(pieces, StatesFile), text, job, made.outline, normed)
-                _note(made, captured)
+                _count(made, captured)
+                if number % max(1, len(texts) // LOOKED_AT) == 0:
+                    made.looked.append(_some(captured))
                 add(captured)
                 heard(1)
             if (more := next(pieces, None)) is not None:
-                raise Refusal(_unusable("it goes on behind the last text", type(more).__name__, "its end"))
+                raise Refusal(unusable("it goes on behind the last text", type(more).__name__, "its end"))
             # Inside: a file of the wrong states gets no name.
             _ask_the_head(ready, made)
     return made
@@ -125,23 +124,23 @@ def _next(pieces: Iterator[Loaded | Answer | StatesFile], kind: type[Piece]) -> 
     """What the engine tells next. Raises `Refusal` when that is something else, or nothing."""
     piece = next(pieces, None)
     if not isinstance(piece, kind):
-        raise Refusal(_unusable("it tells things in another order", type(piece).__name__, kind.__name__))
+        raise Refusal(unusable("it tells things in another order", type(piece).__name__, kind.__name__))
     return piece
 
 
 def _answered(text: Text, answer: Answer) -> Text:
     """A prompt with its answer. Raises `Refusal` for the answer to another one."""
     if answer.identity != text.identity:
-        raise Refusal(_unusable("an answer came to another text", answer.identity, text.identity))
+        raise Refusal(unusable("an answer came to another text", answer.identity, text.identity))
     return replace(text, tokens=(*text.tokens, *answer.tokens))
 
 
 def _refuse_other(job: Extraction, loaded: Loaded) -> None:
     """Raise `Refusal` for layers or a dtype that are not those of a capture: before hours of work, not after."""
     if loaded.boundaries is not None and loaded.boundaries != job.boundaries:
-        raise Refusal(_unusable("vLLM hands out other layers", list(loaded.boundaries), list(job.boundaries)))
+        raise Refusal(unusable("vLLM hands out other layers", list(loaded.boundaries), list(job.boundaries)))
     if loaded.dtype not in DTYPES:
-        raise Refusal(_unusable("vLLM computes in a dtype that captures are not kept in", loaded.dtype, list(DTYPES)))
+        raise Refusal(unusable("vLLM computes in a dtype that captures are not kept in", loaded.dtype, list(DTYPES)))
 
 
 def _outline(ready: Ready, wish: Wish, texts: Sequence[Text], loaded: Loaded) -> Outline:
@@ -180,51 +179,30 @@ def _captured(
 ) -> CapturedText:
     """One text with everything that is kept of it. Raises `Refusal` for states or tokens that are not its."""
     if piece.identity != text.identity:
-        raise Refusal(_unusable("states came for another text", piece.identity, text.identity))
-    states, tokens = _read(piece, outline.dtype, (len(text.tokens), len(job.boundaries), outline.hidden_size))
+        raise Refusal(unusable("states came for another text", piece.identity, text.identity))
+    states, tokens = read_states(piece, outline.dtype, (len(text.tokens), len(job.boundaries), outline.hidden_size))
     if tokens != list(text.tokens) or len(piece.argmax) != len(text.tokens):
-        raise Refusal(_unusable("the states are of other tokens", f"{len(tokens)} tokens", f"those of {text.identity}"))
+        raise Refusal(unusable("the states are of other tokens", f"{len(tokens)} tokens", f"those of {text.identity}"))
     if not all(0 <= token < outline.vocab_size for token in piece.argmax):
-        raise Refusal(_unusable("a next token is outside", max(piece.argmax), f"0 to {outline.vocab_size - 1}"))
+        raise Refusal(unusable("a next token is outside", max(piece.argmax), f"0 to {outline.vocab_size - 1}"))
     columns = [job.boundaries.index(boundary) for boundary in outline.boundaries]
     last = states[:, job.boundaries.index(outline.num_layers)]
     return CapturedText(text, states[:, columns], normed(last), torch.tensor(piece.argmax, dtype=torch.int64))
 
 
-def _read(
-    piece: StatesFile, dtype: torch.dtype, shape: tuple[int, int, int]
-) -> tuple[Float[Tensor, "n B G"], list[int]]:
-    """States and token ids of a file of vLLM's connector."""
-    wanted = {"hidden_states": (STORED[str(dtype)[6:]], shape), "token_ids": ("I64", shape[:1])}
-    try:
-        with piece.path.open("rb") as stream:
-            descriptor = stream.fileno()
-            size_bytes = os.fstat(descriptor).st_size
-            header = parse_header(lambda start, end: os.pread(descriptor, end - start, start), size_bytes, "states")
-            found = {name: (tensor.dtype, tensor.shape) for name, tensor in header.tensors.items()}
-            if found != wanted:
-                got = ", ".join(f"{name} {kind} {list(size)}" for name, (kind, size) in sorted(found.items()))
-                expected = ", ".join(f"{name} {kind} {list(size)}" for name, (kind, size) in sorted(wanted.items()))
-                raise Refusal(_unusable(f"the states of text {piece.identity!r} have another shape", got, expected))
-            read = {}
-            for name, tensor in header.tensors.items():
-                stream.seek(tensor.start)
-                read[name] = bytearray(stream.read(tensor.size_bytes))
-    except OSError as error:
-        raise Refusal(unreadable("the engine's file of states", error)) from error
-    states = torch.frombuffer(read["hidden_states"], dtype=dtype).view(shape)
-    tokens: list[int] = torch.frombuffer(read["token_ids"], dtype=torch.int64).tolist()
-    return states, tokens
-
-
-def _note(made: Made, captured: CapturedText) -> None:
-    """Count what the report tells, and keep what the head is asked about."""
+def _count(made: Made, captured: CapturedText) -> None:
+    """Count the response tokens that are the target's own."""
     tokens, first = captured.text.tokens, captured.text.prompt_length
-    told = captured.argmax.tolist()
-    made.agreeing += sum(token == best for token, best in zip(tokens[first:], told[first - 1 :], strict=False))
+    told = captured.argmax[first - 1 : -1].tolist()
+    made.agreeing += sum(token == best for token, best in zip(tokens[first:], told, strict=True))
     made.responses += len(tokens) - first
-    places = range(0, len(tokens), max(1, len(tokens) // LOOKED_AT))
-    made.looked.append((captured.final[list(places)], [told[place] for place in places]))
+
+
+def _some(captured: CapturedText) -> tuple[Float[Tensor, "r G"], list[int]]:
+    """Final states at some positions, and what vLLM says there."""
+    count = len(captured.text.tokens)
+    places = list(range(0, count, max(1, count // LOOKED_AT)))
+    return captured.final[places], captured.argmax[places].tolist()
 
 
 def _ask_the_head(ready: Ready, made: Made) -> None:
@@ -234,20 +212,9 @@ def _ask_the_head(ready: Ready, made: Made) -> None:
     made.alike = sum(a == b for a, b in zip(said, told, strict=True))
     if made.alike < ALIKE * len(told):
         raise Refusal(
-            _unusable(
+            unusable(
                 "the target's head does not say what vLLM says",
                 f"the same next token at {made.alike} of {len(told)} positions",
                 "the same next token, up to near ties",
             )
         )
-
-
-def _unusable(what: str, got: object, expected: object) -> Finding:
-    return Finding(
-        "engine-states-unusable",
-        f"the states that vLLM gives are no capture: {what}",
-        place="--engine",
-        got=str(got),
-        expected=str(expected),
-        hint="another version of vLLM, or --dtype, may do; without --engine the target is run here",
-    )

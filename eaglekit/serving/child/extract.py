@@ -110,18 +110,29 @@ def most_likely(ranked: dict[int, Any]) -> int:
 def written(engine: Any, done: Any, alone: bool) -> Path:
     """The file of a request's states, whole."""
     file = Path(done.kv_transfer_params["hidden_states_path"])
+    lock = Path(f"{file}.lock")
     while not file.exists():
         # It is written in the engine's next step, which an engine in this process takes only when told to.
         if alone:
             engine.llm_engine.step()
-        else:
-            time.sleep(LOOK_EVERY_S)
-    lock = Path(f"{file}.lock")
+        time.sleep(LOOK_EVERY_S)
+        # A thread of vLLM's connector writes, and only logs what it could not.
+        if lock.exists() and released(lock, wait=False) and not file.exists():
+            raise RuntimeError("vLLM's connector wrote no states, its log says why")
     if lock.exists():
-        with lock.open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_SH)
+        released(lock, wait=True)
         lock.unlink()
     return file
+
+
+def released(lock: Path, *, wait: bool) -> bool:
+    """Whether the writer has let go of its lock."""
+    with lock.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+    return True
 
 
 if __name__ == "__main__":
