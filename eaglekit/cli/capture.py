@@ -51,8 +51,7 @@ def command(target: str, *, as_json: bool, dry_run: bool, output: Path | None, o
       eaglekit capture ./target --prompts answers.jsonl --drafter ./drafter -o states.safetensors --gpu
       eaglekit capture ./target --prompts questions.jsonl --generate 256 --aux-layers default -o states.safetensors
       eaglekit capture ./target --prompts answers.jsonl --drafter ./drafter --dry-run --memory-limit 8GB
-      eaglekit capture ./target --prompts answers.jsonl --drafter ./drafter -o states.safetensors --engine vllm \
-          --tensor-parallel-size 8
+      eaglekit capture ./target --prompts answers.jsonl --drafter ./drafter -o states.safetensors --engine vllm
     """
     _refuse_combinations(output, dry_run, wishes)
     from eaglekit.cli.extras import require_extras

@@ -16,8 +16,8 @@ WIDEST_BYTES = 4
 """Of a number in float32, before it is known what the engine computes in."""
 INTEGERS_BYTES = 16
 """Of a token: its id and the next one."""
-FILES_AT_ONCE = 3
-"""Texts whose states lie in the temporary folder at a time: being written, waiting, being read."""
+FILES_AT_ONCE = 2
+"""Texts whose states lie in the temporary folder at a time: one being written, one being read."""
 
 
 def report(

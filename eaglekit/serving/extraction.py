@@ -18,6 +18,10 @@ OURS_TOO = OURS | {"kv_transfer_config", "enable_prefix_caching", "max_model_len
 """Arguments of vLLM that an extraction states: others would leave out states, or put them elsewhere."""
 
 
+START = "--engine-arg NAME=VALUE changes how vLLM is started; without --engine the target is run here"
+STAGES = "vLLM 0.32 hands out no states over pipeline stages: spread the target with --tensor-parallel-size alone"
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """One target in one engine, and the texts whose states are asked for."""
@@ -86,12 +90,12 @@ def extracted(
     The engine and its files are gone when the iterator is closed. Raises `Refusal` with the engine's own last words
     when it does not load, or does not come to the end.
     """
-    loaded, names = False, {job.target: Path(job.target).name}
+    loaded = False
     with started("extract.py", job.as_json(), environment) as child:
         folder = child.outcome.parent / "states"
         for news in child.news(silence_s):
             if isinstance(news, Failed):
-                raise Refusal(_failure(news, child, environment, names))
+                raise Refusal(_failure(news, child, environment, job))
             if isinstance(news, Done):
                 return
             if isinstance(news, States):
@@ -103,11 +107,11 @@ def extracted(
                 loaded = loaded or isinstance(news, Loaded)
                 yield news
         failed = Failed("decode" if loaded else "load", "", child.end(), "")
-        raise Refusal(_failure(failed, child, environment, names))
+        raise Refusal(_failure(failed, child, environment, job))
 
 
-def _failure(failed: Failed, child: Child, environment: Environment, names: Mapping[str, str]) -> Finding:
-    words = words_of(failed, child, names)
+def _failure(failed: Failed, child: Child, environment: Environment, job: Extraction) -> Finding:
+    words = words_of(failed, child, {job.target: Path(job.target).name})
     place = failed.place or environment.title
     if failed.during == "load":
         return Finding(
@@ -116,7 +120,7 @@ def _failure(failed: Failed, child: Child, environment: Environment, names: Mapp
             place=place,
             got=failed.type or "ended",
             expected="an engine that runs the target and hands out its states",
-            hint="--engine-arg NAME=VALUE changes how vLLM is started; without --engine the target is run here",
+            hint=STAGES if job.pipeline_parallel_size > 1 else START,
         )
     return Finding(
         "engine-broke-off",

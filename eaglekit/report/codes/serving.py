@@ -72,10 +72,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "engine-not-loaded", ERROR, "the engine does not run this target with its states handed out",
-        "vLLM hands out states for the families it knows EAGLE-3 drafters for, and over pipeline stages for fewer of them. Weights that do not fit, or a family it does not know, end the same way. What it says last is in "
+        "vLLM hands out states for the families it knows EAGLE-3 drafters for, and in 0.32 not over pipeline stages. Weights that do not fit, or a family it does not know, end the same way. What it says last is in "
         "the finding, with the place in its source.",
         "Change how it is started with --engine-arg, spread it with --tensor-parallel-size, or leave --engine out: the target is then run here, block by block.",
-        ("vLLM 0.32.0 vllm/v1/spec_decode/extract_hidden_states.py",),
+        ("vLLM 0.32.0 vllm/v1/spec_decode/extract_hidden_states.py", "vLLM 0.32.0 vllm/config/model.py, verify_with_parallel_config"),
     ),
     Code(
         "engine-broke-off", ERROR, "the engine gave up over a text",

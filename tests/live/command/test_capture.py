@@ -14,13 +14,15 @@ from eaglekit.target.capture_file import read_capture
 from eaglekit.target.captured import Capture
 from tests.cli.running import Finished, eaglekit
 from tests.live.command.conftest import TRAINED
+from tests.live.command.running import finding
 
 pytestmark = pytest.mark.engine
 
 FAMILIES = ("llama", "deepseek")
 SOME = 16
-NEAR = 1e-5
-"""Of the largest state: float32 has 6e-8, sums of a few hundred terms in another order, eight blocks one on another."""
+NEAR = 3e-5
+"""Of the largest state. Float32 resolves 6e-8; sums in another order through eight blocks made 7e-6 here, and a state
+one layer off is 1e-1 away."""
 # A share of the machine's memory: other engines may be running beside these.
 SMALL = ("--engine", "vllm", "--engine-arg", "gpu_memory_utilization=0.3")
 
@@ -123,14 +125,24 @@ def test_texts_longer_than_a_step_and_every_layer(environment: Environment, tmp_
     assert apart(engine, own, "final") < NEAR
 
 
-@pytest.mark.parametrize("option", ["--tensor-parallel-size", "--pipeline-parallel-size"])
-def test_an_engine_over_two_processes_gives_the_same(option: str, environment: Environment, tmp_path: Path) -> None:
+def test_an_engine_over_two_devices_gives_the_same(environment: Environment, tmp_path: Path) -> None:
     layers = ("--aux-layers", "2,4,5")
-    captured("llama", tmp_path / "engine", *layers, *SMALL, option, 2, environment=environment)
+    captured("llama", tmp_path / "engine", *layers, *SMALL, "--tensor-parallel-size", 2, environment=environment)
     captured("llama", tmp_path / "pass", *layers, environment=environment)
     engine, own = read_capture(tmp_path / "engine"), read_capture(tmp_path / "pass")
     assert apart(engine, own, "states") < NEAR
     assert all(torch.equal(a.argmax, b.argmax) for a, b in zip(engine.texts, own.texts, strict=True))
+
+
+def test_pipeline_stages_are_refused_in_the_engines_words(environment: Environment, tmp_path: Path) -> None:
+    done = eaglekit(
+        "capture", TRAINED / "llama", "--prompts", TRAINED / "prompts-llama.jsonl", "--aux-layers", "2,4,5", "-o",
+        tmp_path / "capture", "--json", *SMALL, "--pipeline-parallel-size", 2, environment=environment,
+    )  # fmt: skip
+    told = finding(done, "engine-not-loaded")
+    assert "Pipeline parallelism is not supported" in told["message"]
+    assert "--tensor-parallel-size" in told["hint"]
+    assert not (tmp_path / "capture").exists()
 
 
 def test_the_engine_may_answer(environment: Environment, tmp_path: Path) -> None:
