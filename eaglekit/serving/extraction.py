@@ -21,6 +21,11 @@ OURS_TOO = OURS | {"kv_transfer_config", "enable_prefix_caching", "max_model_len
 START = "--engine-arg NAME=VALUE changes how vLLM is started; without --engine the target is run here"
 STAGES = "vLLM 0.32 hands out no states over pipeline stages: spread the target with --tensor-parallel-size alone"
 
+TEXTS = "--limit N leaves later texts out; --engine-arg max_num_batched_tokens=512 takes less memory for logits"
+EMBEDDINGS = (
+    "not every family of vLLM hands out layer 0 (DeepSeek V3 does not); without --engine the target is run here"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
@@ -128,5 +133,5 @@ def _failure(failed: Failed, child: Child, environment: Environment, job: Extrac
         place=place,
         got=failed.type or "ended",
         expected="states of every text",
-        hint="--limit N leaves later texts out; --engine-arg max_num_batched_tokens=512 takes less memory for logits",
+        hint=EMBEDDINGS if 0 in job.boundaries else TEXTS,
     )

@@ -145,6 +145,17 @@ def test_pipeline_stages_are_refused_in_the_engines_words(environment: Environme
     assert not (tmp_path / "capture").exists()
 
 
+def test_a_layer_that_a_family_does_not_hand_out_is_told(environment: Environment, tmp_path: Path) -> None:
+    done = eaglekit(
+        "capture", TRAINED / "deepseek", "--prompts", TRAINED / "prompts-deepseek.jsonl", "--aux-layers", "0,3,5", "-o",
+        tmp_path / "capture", "--json", *SMALL, environment=environment,
+    )  # fmt: skip
+    told = finding(done, "engine-broke-off")
+    assert told["place"].startswith("vllm/model_executor/models/deepseek_v2.py")
+    assert "layer 0" in told["hint"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_engine_may_answer(environment: Environment, tmp_path: Path) -> None:
     layers = ("--aux-layers", "2,4,5", "--generate", 24)
     done = captured("llama", tmp_path / "engine", *layers, *SMALL, environment=environment)
