@@ -22,9 +22,7 @@ START = "--engine-arg NAME=VALUE changes how vLLM is started; without --engine t
 STAGES = "vLLM 0.32 hands out no states over pipeline stages: spread the target with --tensor-parallel-size alone"
 
 TEXTS = "--limit N leaves later texts out; --engine-arg max_num_batched_tokens=512 takes less memory for logits"
-EMBEDDINGS = (
-    "not every family of vLLM hands out layer 0 (DeepSeek V3 does not); without --engine the target is run here"
-)
+EMBEDDINGS = "not every family of vLLM hands out layer 0 (DeepSeek V3 does not); without --engine it is run here"
 
 
 @dataclass(frozen=True, slots=True)
