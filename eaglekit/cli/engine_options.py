@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 ENGINES = ("vllm",)
 ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
 
-engine_options = stacked(
-    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+started_options = stacked(
     click.option(
         "--engine-python", metavar="PATH", help="The Python of an environment with vLLM; else EAGLEKIT_VLLM_PYTHON, "
         "else this one.",
@@ -30,6 +29,11 @@ engine_options = stacked(
     ),
     click.option("--tensor-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
     click.option("--pipeline-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
+)  # fmt: skip
+"""An engine that is started here."""
+engine_options = stacked(
+    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+    started_options,
     click.option(
         "--endpoint", metavar="URL", help="A vLLM server that runs already, in place of one that is started here; "
         "its key in VLLM_API_KEY.",
@@ -61,11 +65,12 @@ def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
         return None
     from eaglekit.serving.endpoint import for_draft_tokens, look
     from eaglekit.serving.environment import find_engine
+    from eaglekit.serving.job import OURS
     from eaglekit.serving.wish import Wish
 
     if wishes["endpoint"]:
         return Wish(for_draft_tokens(look(wishes["endpoint"]), wishes["draft_tokens"]))
-    arguments = parse_arguments(wishes["engine_arguments"])
+    arguments = parse_arguments(wishes["engine_arguments"], OURS)
     return Wish(
         find_engine(wishes["engine_python"]),
         tensor_parallel_size=wishes["tensor_parallel_size"] or 1,
@@ -75,10 +80,8 @@ def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
     )
 
 
-def parse_arguments(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Engine arguments by name. Raises `Refusal` with every one that cannot be given."""
-    from eaglekit.serving.job import OURS
-
+def parse_arguments(texts: tuple[str, ...], ours: frozenset[str]) -> dict[str, Any]:
+    """Engine arguments by name. Raises `Refusal` with every one that cannot be given, as those in `ours`."""
     found: dict[str, Any] = {}
     findings = []
     for text in texts:
@@ -86,7 +89,7 @@ def parse_arguments(texts: tuple[str, ...]) -> dict[str, Any]:
         name = name.strip().removeprefix("--").replace("-", "_")
         if not sign or not ARGUMENT.fullmatch(name):
             findings.append(_bad(f"{text!r} is no NAME=VALUE", text, "NAME=VALUE"))
-        elif name in OURS:
+        elif name in ours:
             findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument"))
         elif name in found:
             findings.append(_bad(f"{name} is given twice", name, "each argument once"))
