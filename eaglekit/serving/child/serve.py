@@ -36,10 +36,12 @@ def name_the_package(folder: Path) -> None:
     try:
         version("vllm")
     except PackageNotFoundError:
-        [stated, *_] = packages_distributions()["vllm"]
-        written = folder / f"vllm-{version(stated)}.dist-info"
+        name = next(iter(packages_distributions().get("vllm", ())), None)
+        # vLLM tells its builds apart by the ending of this version.
+        stated = (version(name) if name is not None else "0") + ("+cpu" if name is not None and "cpu" in name else "")
+        written = folder / f"vllm-{stated}.dist-info"
         written.mkdir(parents=True)
-        (written / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version(stated)}+cpu\n")
+        (written / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {stated}\n")
         # For this process and for the ones that it starts.
         sys.path.append(str(folder))
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(folder)]))
