@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from eaglekit.report import Finding, Refusal
 from eaglekit.serving.words import fit_to_print, one_line
@@ -21,6 +21,7 @@ LOOK_S = 20.0
 ANSWER_S = 3600.0
 """For an answer: a long one of a large model on a busy server."""
 MOST_BYTES = 32 << 20
+THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -85,7 +86,7 @@ def key_headers() -> dict[str, str]:
 
 def _ask(request: Request, path: str, timeout_s: float) -> bytes:
     try:
-        with build_opener(_NoRedirects).open(request, timeout=timeout_s) as answer:
+        with _opener(request.host).open(request, timeout=timeout_s) as answer:
             data: bytes = answer.read(MOST_BYTES + 1)
     except HTTPError as error:
         with error:
@@ -99,6 +100,12 @@ def _ask(request: Request, path: str, timeout_s: float) -> bytes:
     if len(data) > MOST_BYTES:
         raise Refusal(_unusable(path, f"more than {MOST_BYTES:,} bytes", "an answer of a usual size"))
     return data
+
+
+def _opener(host: str) -> OpenerDirector:
+    """No proxy stands between this machine and itself, whatever the environment says of the network."""
+    here = (urlsplit(f"//{host}").hostname or "") in THIS_MACHINE
+    return build_opener(_NoRedirects, *([ProxyHandler({})] if here else []))
 
 
 def _safely(error: HTTPError) -> str:

@@ -48,6 +48,13 @@ def test_a_server_is_there_inside_and_gone_outside(
     assert [one.code for one in caught.value.findings] == ["endpoint-silent"]
 
 
+def test_no_proxy_stands_between_this_machine_and_itself(engine: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with running(COMMAND, engine, "the server") as server:
+        assert len(ask_all(server, PROMPTS, 1, ignore_end=False)) == 2
+
+
 def test_the_words_are_those_of_vllms_command_line() -> None:
     command = Command(
         "t", {"enforce_eager": True, "async_scheduling": False, "max_model_len": 256, "dtype": "float32",
