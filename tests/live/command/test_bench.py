@@ -21,9 +21,9 @@ def benched(environment: Mapping[str, str], tmp_path_factory: pytest.TempPathFac
     page = tmp_path_factory.mktemp("bench") / "bench.html"
     arguments = [word for argument in SMALL for word in ("--engine-arg", argument)]
     done = eaglekit(
-        "bench", TRAINED / "llama-eagle3.1", "--target", TRAINED / "llama", "--prompts",
-        TRAINED / "prompts-llama.jsonl", "--limit", 2, "--concurrency", "1,2", "--repeats", 2, "--output-tokens", 64, *arguments, "--html", page,
-        "--json", environment=environment,
+        "bench", TRAINED / "llama-eagle3.1", "--target", TRAINED / "llama",
+        "--prompts", TRAINED / "prompts-llama.jsonl", "--limit", 2, "--concurrency", "1,2", "--repeats", 2,
+        "--output-tokens", 64, *arguments, "--html", page, "--json", environment=environment,
     )  # fmt: skip
     assert done.code == 0, done.out
     return done, page
