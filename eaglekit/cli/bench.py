@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from eaglekit.cli.engine_options import ENGINES, started_options
-from eaglekit.cli.options import meaning_options, stacked
+from eaglekit.cli.options import served_meaning_options, stacked
 from eaglekit.cli.output import guarded, json_option, print_report, say
 from eaglekit.cli.report_files import refuse_taken
 from eaglekit.cli.validate import report_options, write_report
@@ -52,7 +52,7 @@ server_options = stacked(
 @click.argument("path", required=False)
 @load_options
 @server_options
-@meaning_options
+@served_meaning_options
 @report_options
 @click.option("--dry-run", is_flag=True, help="Print the two commands and the number of requests, and start nothing.")
 @json_option

@@ -9,7 +9,7 @@ from typing import Any
 from eaglekit.report import Fact, Finding, Measurement, Refusal, Report, Table
 from eaglekit.report.model import Chart, Series
 from eaglekit.serving.benching import PLAIN, SIDES, SPECULATING, Benched, Load, Run
-from eaglekit.validate.acceptance_report import LENGTH, measurement
+from eaglekit.validate.acceptance_report import LENGTH
 from eaglekit.validate.speed import Level, alike, levels
 from eaglekit.validate.speed_findings import few, findings, once, too_short
 
@@ -34,13 +34,14 @@ def report(subject: Subject, load: Load, benched: Benched) -> Report:
     found = list(levels(benched))
     if not found:
         raise Refusal(too_short(load))
+    whole = [level for level in found if level.category is None]
     return Report(
         "bench",
         subject.name,
         facts=tuple(_facts(load, benched)),
         findings=(*subject.findings, *benched.findings, *findings(load, benched)),
         tables=(*_tables(found), _commands(subject.commands), _runs(benched)),
-        measurements=tuple(measured for level in found if level.category is None for measured in _measurements(level)),
+        measurements=(*map(_speed_up, whole), *(measured for level in whole for measured in _measurements(level))),
         charts=tuple(_charts(found)),
         result={**subject.result, "load": load_of(load)},
     )
@@ -145,13 +146,19 @@ def _run(run: Run) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def _speed_up(level: Level) -> Measurement:
+    """What people look for first."""
+    estimate = level.speed_up
+    count = len(level.by_round)
+    rounds = f"{count} round{'s' if count > 1 else ''}, {min(level.by_round):.3f} to {max(level.by_round):.3f}"
+    return Measurement(
+        f"speed-up per user at concurrency {level.concurrency}", estimate.value, RATIO,
+        f"prompts; median of {rounds}; interval by drawing prompts", estimate.low, estimate.high, estimate.count,
+    )  # fmt: skip
+
+
 def _measurements(level: Level) -> Iterator[Measurement]:
     at = f"at concurrency {level.concurrency}"
-    rounds = f"{len(level.by_round)} rounds, {min(level.by_round):.3f} to {max(level.by_round):.3f}"
-    yield from measurement(
-        f"speed-up per user {at}", level.speed_up, RATIO, level.plain.requests,
-        f"prompts; median of {rounds}; interval by drawing prompts",
-    )  # fmt: skip
     yield Measurement(
         f"speed-up of all users {at}", level.speed_up_in_all, RATIO, "output tokens of all users over time"
     )

@@ -177,7 +177,7 @@ def test_a_measurement_has_the_interval_and_the_range_of_the_rounds() -> None:
     first = made.measurements[0]
     assert first.name == "speed-up per user at concurrency 1"
     assert (round(first.value, 3), first.count, first.unit) == (1.6, 2, "times")
-    assert "1 rounds, 1.600 to 1.600" in first.note
+    assert "1 round, 1.600 to 1.600" in first.note
 
 
 def test_a_plan_tells_the_load_and_measures_nothing() -> None:
