@@ -57,7 +57,7 @@ unit: $(VENV)/.ready       ## pytest
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
-test-engines: $(ENGINES)/.ready ## what the tables say of vLLM and speculators, asked of them; validate --engine vllm
+test-engines: $(ENGINES)/.ready ## what the tables say of vLLM and speculators, asked of them; validate --engine vllm, bench
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
