@@ -112,9 +112,13 @@ def speed_up(
     import numpy
 
     (a, b), (c, d) = _sums(speculating), _sums(plain)
-    tops = numpy.stack([a.sum(axis=0), b.sum(axis=0), c.sum(axis=0), d.sum(axis=0)])
-    if not (tops > 0).all():
+    # Like with like: a prompt that one server's answer leaves without a time counts for neither.
+    both = (a > 0) & (c > 0)
+    if not both.any():
         return None
+    prompts_timed, rounds_timed = both.any(axis=1), both.any(axis=0)
+    a, b, c, d = (numpy.where(both, one, 0)[prompts_timed][:, rounds_timed] for one in (a, b, c, d))
+    tops = [one.sum(axis=0) for one in (a, b, c, d)]
     rounds = tuple(float(value) for value in (tops[0] / tops[1]) / (tops[2] / tops[3]))
     prompts = len(a)
     if prompts < 2:
@@ -122,7 +126,7 @@ def speed_up(
     drawn = weights(prompts)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         ratios = (drawn @ a / (drawn @ b)) / (drawn @ c / (drawn @ d))
-    low, high = ends(numpy.median(ratios, axis=1))
+    low, high = ends(numpy.nanmedian(ratios, axis=1))
     return Estimate(median(rounds), low, high, prompts), rounds
 
 
@@ -138,9 +142,9 @@ def _sums(rounds: Mapping[int, Sequence[Run]]) -> tuple[NDArray[numpy.float64], 
 
 def _side(rounds: Mapping[int, Sequence[Run]]) -> Side:
     replies = {one: [reply for run in parts for reply in run.replies] for one, parts in rounds.items()}
-    rates = [sum(reply.later_tokens for reply in row) / sum(reply.later_s for reply in row) for row in replies.values()]
+    sums = [(sum(one.later_tokens for one in row), sum(one.later_s for one in row)) for row in replies.values()]
     return Side(
-        per_user=median(rates),
+        per_user=median(tokens / seconds for tokens, seconds in sums if seconds),
         in_all=median(_in_all(parts) for parts in rounds.values()),
         first_s=median(median(reply.first_s for reply in row) for row in replies.values()),
         requests=max(map(len, replies.values())),

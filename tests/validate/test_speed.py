@@ -127,6 +127,25 @@ def test_answers_without_a_time_are_left_out() -> None:
     assert level.speed_up.value == 2.0
 
 
+def test_a_prompt_without_a_time_on_one_side_counts_for_neither() -> None:
+    # Left alone, the second prompt's ten seconds would stand on one side of the ratio only.
+    level = only(run(PLAIN, 0, [1.0, 10.0]), run(SPECULATING, 0, [0.5, 1e-6]))
+    assert level.speed_up.value == 2.0
+
+
+def test_a_round_in_which_nothing_was_timed_is_left_out() -> None:
+    level = only(run(PLAIN, 0, [1.0]), run(SPECULATING, 0, [1e-6]), run(SPECULATING, 1, [0.25]), run(PLAIN, 1, [1.0]))
+    assert level.by_round == (4.0,)
+
+
+def test_prompts_that_are_timed_in_one_round_only_still_have_an_interval() -> None:
+    level = only(
+        run(PLAIN, 0, [1.0, 1.0, 1.0]), run(SPECULATING, 0, [0.5, 1e-6, 1e-6]), run(SPECULATING, 1, [1e-6, 0.5, 1e-6]),
+        run(PLAIN, 1, [1.0, 1.0, 1.0]),
+    )  # fmt: skip
+    assert (level.speed_up.low, level.speed_up.high, level.speed_up.count) == (2.0, 2.0, 2)
+
+
 def test_where_nothing_was_timed_there_is_no_figure() -> None:
     short = benched(run(PLAIN, 0, [1.0], tokens=1), run(SPECULATING, 0, [0.5], tokens=1))
     assert list(levels(short)) == []
