@@ -60,7 +60,7 @@ unit: $(VENV)/.ready       ## pytest
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
-test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate --engine vllm
+test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate, capture, bench with vLLM
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
 
 # Built from source, 15 minutes on two cores; without a limit the package starts a compiler for every file at once.
