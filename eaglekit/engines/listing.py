@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from eaglekit.engines.requests import known_engine
@@ -61,19 +62,15 @@ def as_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def engines_markdown() -> str:
-    """Every engine with its rows and its hint, as one Markdown text for the documentation."""
-    return "\n".join([DATES, *(_section(engine) for engine in ENGINES.values())])
-
-
 DATES = """\
 A version such as 2026.07 is no release: of an engine whose behaviour was read in its sources, it is the month of them.
 """
 
 
-def _section(engine: Engine) -> str:
+def engine_markdown(engine: Engine) -> str:
+    """One engine's hint, what was tried on it, and its rows, as Markdown for the documentation; no title."""
     hint = f"{engine.hint[0].upper()}{engine.hint[1:]}.\n\n" if engine.hint else ""
-    return f"## {engine.title}\n\n{hint}{_trials(engine)}{as_markdown(capabilities_table(engine.name))}"
+    return f"{hint}{_trials(engine)}{as_markdown(capabilities_table(engine.name))}"
 
 
 def _trials(engine: Engine) -> str:
@@ -85,4 +82,8 @@ def _trials(engine: Engine) -> str:
 
 
 def _line(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(_MARKUP.sub(r"\\\g<0>", str(cell)) for cell in cells) + " |"
+
+
+_MARKUP = re.compile(r"[|*<]")
+"""What would end a cell, or make a pattern such as `*.weight` the start of emphasis."""
