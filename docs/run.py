@@ -28,7 +28,10 @@ BLOCK = re.compile(
 )
 VARIES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:40000"),
-    (re.compile(r"\b(?!0{40}\b)[0-9a-f]{40}(?:[0-9a-f]{24})?\b"), lambda found: ("0123456789abcdef" * 4)[: len(found[0])]),
+    (
+        re.compile(r"\b(?!0{40}\b)[0-9a-f]{40}(?:[0-9a-f]{24})?\b"),
+        lambda found: ("0123456789abcdef" * 4)[: len(found[0])],
+    ),
 )
 """What differs between two runs where everything is right: the port of a rehearsal, and digests that hold versions."""
 KEPT = ("LANG", "HOME", "TMPDIR", "OMP_NUM_THREADS", "SYSTEMROOT")
