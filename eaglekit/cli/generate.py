@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from eaglekit.cli import ledger
 from eaglekit.cli.main import COMMANDS, cli
 from eaglekit.dialects import listing
 from eaglekit.dialects.schemas import config_schema
@@ -44,6 +45,7 @@ def docs() -> Mapping[Path, str]:
     pages.update({Path("docs/dialects") / f"{name}.md": text for name, text in _dialect_pages()})
     pages.update({Path("docs/engines") / f"{name}.md": text for name, text in _engine_pages()})
     pages[Path("docs/codes.md")] = _codes_page()
+    pages[Path("docs/ledger.md")] = f"# The ledger\n\n{NOTE}{ledger.page()}"
     return pages
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
+from eaglekit.checkpoint.staged_file import write_file
 
 
 def refuse_taken(files: Iterable[Path | None]) -> None:
@@ -32,13 +32,5 @@ def _is_there(file: Path) -> bool:
 
 def write_new(file: Path, text: str) -> None:
     """Write a file that must not exist, under its name only when it is whole."""
-    staged = file.with_name(f".{file.name}.{os.getpid()}")
     with writing_to(str(file)):
-        try:
-            with staged.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.link(staged, file)  # unlike a rename, a link never replaces
-        finally:
-            staged.unlink(missing_ok=True)
+        write_file(file, text.encode())

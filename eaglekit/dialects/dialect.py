@@ -116,6 +116,8 @@ class Dialect:
     """`offsets` (target id minus row) or `ids`: what the numbers of the map are."""
     norm_dtype: str | None = None
     """What norms are stored in, where that is not the dtype of the projections."""
+    states_yarn: bool = False
+    """Whether every number of yarn is written, because the reader has no defaults for them."""
     mask_state_shape: tuple[int, ...] = (1, 1, -1)
     needs_target_family: bool = False
     example: str = ""

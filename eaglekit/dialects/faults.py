@@ -32,9 +32,13 @@ class Fault:
     """A condition on what was read, beside the signs."""
 
 
-def _theta_matters(facts: Mapping[str, Known]) -> bool:
+def _theta_matters(facts: Mapping[str, Known], kinds: tuple[str, ...] = ("default",)) -> bool:
     scaling = facts["rope_scaling"].value if "rope_scaling" in facts else ("default", ())
-    return "rope_theta" in facts and facts["rope_theta"].value != 10000.0 and scaling[0] == "default"
+    return "rope_theta" in facts and facts["rope_theta"].value != 10000.0 and scaling[0] in kinds
+
+
+def _theta_unread_by_angelslim(facts: Mapping[str, Known]) -> bool:
+    return "mrope" not in facts and _theta_matters(facts, ("default", "linear", "dynamic"))
 
 
 def _unsorted(facts: Mapping[str, Known]) -> bool:
@@ -61,7 +65,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "fault-specforge-unnormed-head",
         ("specforge",),
-        (Clue("value", "norm_output", (False,)), Clue("key", "fc_norm")),
+        (Clue("value", "norm_output", (False,)),),
         "SpecForge between commit b7ce50cd (2026-07-19) and #879 wrote norm_output false for drafters whose head reads "
         "the un-normed state, which no engine serves; the file does not say which release trained it",
         "if it was trained outside that window it is an ordinary drafter: --set norm_output=false",
@@ -85,19 +89,31 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fault-rope-theta-ignored",
-        ("angelslim", "safeailab"),
+        ("safeailab",),
         (),
         "this trainer has built its rotary embedding with base 10000 whatever rope_theta said, when rope_scaling was "
         "null; the file says another base, which is kept",
         "if acceptance is poor at long context, validate with --set rope_theta=10000",
-        "AngelSlim llama_eagle3.py; SafeAILab/EAGLE traineagle3/cnets.py _init_rope",
+        "SafeAILab/EAGLE traineagle3/cnets.py _init_rope",
         settles="rope_theta",
         shows=_theta_matters,
     ),
     Fault(
+        "fault-rope-theta-ignored",
+        ("angelslim",),
+        (),
+        "AngelSlim's trainer (0.5.0 too) builds every rotary embedding but mrope's with base 10000 whatever "
+        "rope_theta says; the file says another base, which is kept",
+        "if AngelSlim trained it: --set rope_theta=10000; validate tells which base it is",
+        "Tencent/AngelSlim angelslim/compressor/speculative/train/models/draft/llama_eagle3.py _init_rope",
+        settles="rope_theta",
+        shows=_theta_unread_by_angelslim,
+    ),
+    Fault(
         "fault-old-specforge-rope-theta",
         ("specforge",),
-        (),
+        # transformers 5 writes this key, and is younger than the mended release.
+        (Clue("no key", "rope_parameters"),),
         "SpecForge before #270 (2025-10-30) built its rotary embedding with base 10000 whatever rope_theta said; the "
         "file does not say which release trained it, and its base is kept",
         "only for drafters trained before that day: validate with --set rope_theta=10000",

@@ -107,8 +107,8 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
     "target_name": Setting("target_name", _word, "ORG/NAME", "Hub id of the target"),
     "target_architecture": Setting("target_architecture", _word, "a class name", "architecture of the target"),
     "speculative_tokens": Setting("speculative_tokens", _count, "a number from 1", "tokens drafted per step"),
-    "map": Setting("map", _choice("absolute", "first"), "`absolute` or `first`",
-                   "absolute: d2t holds token ids; first: draft ids are the first ids of the target"),
+    "map": Setting("map", _choice("absolute", "offsets", "first"), "`absolute`, `offsets` or `first`",
+                   "absolute: d2t holds token ids; offsets: id minus row; first: the first ids of the target"),
 })  # fmt: skip
 """Name on the command line -> what it sets."""
 

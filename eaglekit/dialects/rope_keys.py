@@ -91,6 +91,17 @@ def rope_of(theta: float, scaling: tuple[str, tuple[tuple[str, Any], ...]]) -> R
     return Rope(theta, kind, dict(parameters))
 
 
+def stated(rope: Rope) -> Rope:
+    """The same rotation with every number of yarn stated, as a reader wants it that has no defaults."""
+    if rope.kind != "yarn":
+        return rope
+    numbers = {"beta_fast": 32.0, "beta_slow": 1.0, **rope.parameters}
+    if not (numbers.get("mscale") and numbers.get("mscale_all_dim")):
+        # Either alone says nothing (transformers modeling_rope_utils.py); these come to the paper's attention factor.
+        numbers |= {"mscale": 1.0, "mscale_all_dim": 0.0}
+    return Rope(rope.theta, rope.kind, dict(sorted(numbers.items())))
+
+
 def _rope_scaling_reads(value: Any) -> Mapping[str, Any]:
     if value is None:
         return {"rope_scaling": ("default", ())}

@@ -18,6 +18,7 @@ TEXT_CONFIGS = ("text_config", "language_config", "llm_config", "thinker_config.
 EMBEDDINGS = (
     "model.embed_tokens.weight",
     "model.language_model.embed_tokens.weight",
+    "model.language_model.model.embed_tokens.weight",
     "language_model.model.embed_tokens.weight",
     "language_model.embed_tokens.weight",
     "thinker.model.embed_tokens.weight",
@@ -33,6 +34,7 @@ EMBEDDINGS = (
 HEADS = (
     "lm_head.weight",
     "language_model.lm_head.weight",
+    "model.language_model.lm_head.weight",
     "model.lm_head.weight",
     "thinker.lm_head.weight",
     "output.weight",

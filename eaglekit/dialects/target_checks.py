@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from eaglekit.checkpoint import Checkpoint, Tensor
+from eaglekit.checkpoint.model import FLOATS
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import Read
 from eaglekit.dialects.target import Target
@@ -37,6 +38,7 @@ def fit(read: Read, target: Target) -> tuple[Spec, list[Finding]]:
     findings: list[Finding] = list(target.findings)
     findings += _sizes(spec, target)
     findings += _rope(spec, target)
+    findings += _dtype(spec, target)
     given = read.drafter.origins.get("max_position_embeddings")
     spec, context = (spec, []) if given is not None and given.kind == "given" else _context(spec, target)
     findings += context
@@ -74,6 +76,23 @@ def _rope(spec: Spec, target: Target) -> list[Finding]:
             got=f"{spec.rope.theta:g}",
             expected=f"{target.rope_theta:g}, or another base on purpose",
             hint="kept as trained; it is never corrected to the target's",
+        )
+    ]
+
+
+def _dtype(spec: Spec, target: Target) -> list[Finding]:
+    """Embedding and head are shared as they are stored, so another dtype meets the drafter's own in one matmul."""
+    shared = target.embedding
+    if shared is None or shared.dtype not in FLOATS or shared.dtype == spec.dtype:
+        return []
+    return [
+        Finding(
+            "dtype-differs",
+            f"the drafter is {spec.dtype}, the target's embedding {shared.dtype}",
+            place=shared.name,
+            got=spec.dtype,
+            expected=f"{shared.dtype}, or an engine that casts",
+            hint="written as stored; eaglekit convert --dtype casts the drafter",
         )
     ]
 

@@ -109,6 +109,9 @@ def _from_table(
         ]
     if not findings and not any(stored) and drafted < full and mask is None and meant is None:
         findings.append(_zeros(table, drafted, full))
+    unsaid = mask is None and meant is None and FEWEST_ROWS <= drafted < full
+    if not findings and unsaid and list(stored) == list(range(drafted)):
+        findings.append(_row_numbers(table, drafted))
     if meant == "first" and any(stored):
         findings.append(_not_first(table, stored))
     if not findings:
@@ -116,6 +119,10 @@ def _from_table(
     if not findings and drafted == full and ids == tuple(range(full)):
         return Known(None, Origin("derived", f"{table} is the identity over the full vocabulary")), []
     return Known(ids, origin), findings
+
+
+FEWEST_ROWS = 16
+"""Below this number of rows every second token may be a vocabulary that somebody chose."""
 
 
 def _from_mask(mask: str, dialect: Dialect) -> Finding:
@@ -148,6 +155,17 @@ def _zeros(table: str, drafted: int, full: int) -> Finding:
         got="zeros",
         expected=f"offsets into {full} target ids",
         hint=f"if the first {drafted} ids are meant, say --set map=first; else take d2t from the training run",
+    )
+
+
+def _row_numbers(table: str, drafted: int) -> Finding:
+    return Finding(
+        "map-absolute",
+        f"{table} holds its own row numbers: every second token as offsets, the first {drafted} as token ids",
+        place=table,
+        got=f"0..{drafted - 1}",
+        expected="offsets (target id minus row)",
+        hint="a default that was never filled looks so; say --set map=absolute or map=offsets if one is meant",
     )
 
 

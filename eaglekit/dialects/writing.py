@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eaglekit.dialects import rope_keys
 from eaglekit.dialects.binding import names_of
 from eaglekit.dialects.dialect import Dialect, kind_of
 from eaglekit.dialects.families import Inexpressible
@@ -105,8 +106,12 @@ def write(spec: Spec, dialect: Dialect, *, mark: bool = True) -> Layout:
 
 
 def as_written(spec: Spec, dialect: Dialect) -> Spec:
-    """The spec as the dialect stores it: without an embedding where it keeps none."""
-    return spec if dialect.writes_embedding else replace(spec, own_embedding=False)
+    """The spec as the dialect stores it: without an embedding where it keeps none, with yarn's numbers all stated."""
+    return replace(
+        spec,
+        own_embedding=spec.own_embedding and dialect.writes_embedding,
+        rope=rope_keys.stated(spec.rope) if dialect.states_yarn else spec.rope,
+    )
 
 
 def _names(spec: Spec, dialect: Dialect) -> dict[Role, tuple[str, ...]]:

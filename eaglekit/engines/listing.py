@@ -56,9 +56,10 @@ def _cells(engine: Engine, row: Capability) -> tuple[str, ...]:
     return (row.feature.value, drafter, target, str(row.span), behaviour, values, row.source, known)
 
 
-def as_markdown(table: Table) -> str:
-    """A table in Markdown, without its title; ends with a line break."""
-    lines = [_line(table.columns), _line(["---"] * len(table.columns)), *(_line(row) for row in table.rows)]
+def as_markdown(table: Table, *, markup: bool = False) -> str:
+    """A table in Markdown, without its title; ends with a line break. `markup`: the cells are Markdown already."""
+    ends = _BAR if markup else _MARKUP
+    lines = [_line(row, ends) for row in (table.columns, ["---"] * len(table.columns), *table.rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -81,9 +82,11 @@ def _trials(engine: Engine) -> str:
     return f"{tried}, except:\n{untried}\n\n" if untried else f"{tried}.\n\n"
 
 
-def _line(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(_MARKUP.sub(r"\\\g<0>", str(cell)) for cell in cells) + " |"
+def _line(cells: Sequence[object], ends: re.Pattern[str]) -> str:
+    return "| " + " | ".join(ends.sub(r"\\\g<0>", str(cell)) for cell in cells) + " |"
 
 
+_BAR = re.compile(r"\|")
+"""What would end a cell."""
 _MARKUP = re.compile(r"[|*<]")
-"""What would end a cell, or make a pattern such as `*.weight` the start of emphasis."""
+"""The same, and what would make a pattern such as `*.weight` the start of emphasis."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from eaglekit.checkpoint import Checkpoint, Source
 from eaglekit.checkpoint.disk_errors import unreadable, writing_to
 from eaglekit.checkpoint.json_document import read_object
 from eaglekit.checkpoint.lookup import Library
+from eaglekit.checkpoint.staged_file import write_file
 from eaglekit.plan.apply import changed
 from eaglekit.plan.checking import NEW_PLAN, check
 from eaglekit.plan.model import Change, Left, Place, Plan, TensorStep
@@ -42,21 +42,8 @@ def save(
             plan, target=replace(plan.target, digests=digests(target.source, _shards(plan, target), progress))
         )
     with writing_to(str(file)):
-        _write_new(file, dumps({**plan.as_json(), "digest": plan.digest()}).encode())
+        write_file(file, dumps({**plan.as_json(), "digest": plan.digest()}).encode())
     return plan
-
-
-def _write_new(file: Path, data: bytes) -> None:
-    """Write a file that must not exist, under its name only when it is whole."""
-    staged = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with staged.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(staged, file)  # unlike a rename, a link never replaces
-    finally:
-        staged.unlink(missing_ok=True)
 
 
 def load(file: Path) -> Plan:

@@ -151,12 +151,15 @@ def _others(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> Iterato
 
 
 def _settled(server: Server, finished: int | None) -> Scrape:
-    """The counters, once they know of the last request."""
+    """The counters, once they know of the last request and stay as they are: it may be another's that was counted."""
     deadline = time.monotonic() + SETTLE_S
+    known: Scrape | None = None
     while True:
         now = _scrape(server)
-        if finished is None or (now.finished or 0) >= finished or time.monotonic() > deadline:
+        enough = finished is None or (now.finished or 0) >= finished
+        if (enough and now == known) or time.monotonic() > deadline:
             return now
+        known = now
         time.sleep(SETTLE_EVERY_S)
 
 

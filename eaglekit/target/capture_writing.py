@@ -4,7 +4,6 @@ T tokens of all texts, n of one, B captured boundaries, G the target's hidden si
 """
 
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from torch import Tensor
 from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
 from eaglekit.checkpoint.header import parse_header
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
-from eaglekit.checkpoint.renaming import rename_to_new
+from eaglekit.checkpoint.staged_file import staged_file
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.json_text import compact
 from eaglekit.target.captured import Capture, CapturedText
@@ -138,19 +137,8 @@ def _rows(text: CapturedText, name: str) -> Tensor:
 @contextmanager
 def _beside(path: Path, *, overwrite: bool) -> Iterator[int]:
     """A descriptor of a hidden new file beside `path`; leaving without an error syncs it and gives it the name."""
-    staged = path.with_name(f".{path.name}.eaglekit-{secrets.token_hex(4)}")
-    with writing_to(str(path)):
-        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            yield descriptor
-            os.fsync(descriptor)
-            if overwrite:
-                staged.replace(path)
-            else:
-                rename_to_new(staged, path)
-        finally:
-            os.close(descriptor)
-            staged.unlink(missing_ok=True)
+    with writing_to(str(path)), staged_file(path, replacing=overwrite) as descriptor:
+        yield descriptor
 
 
 def _exists(path: Path, *, overwrite: bool) -> Finding:

@@ -201,6 +201,7 @@ MENDS: tuple[dict[str, Any], ...] = (
     {"attention_bias": False, "mlp_bias": False, "fusion_bias": False},
     {"parallel_drafting": False, "mask_token_id": None},
     {"num_layers": 1},
+    {"rope": Rope(500000.0, "default")},
     {"own_embedding": True},
     {"own_head": True},
     {"max_position_embeddings": 64, "trained_context_length": 64},

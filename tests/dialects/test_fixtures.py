@@ -13,7 +13,7 @@ from eaglekit.checkpoint.opening import open_folder
 from eaglekit.dialects.dialect import kind_of
 from eaglekit.dialects.given import Given
 from eaglekit.dialects.reading import Read, read
-from eaglekit.drafter import Feedback, FusionNorm, Residual
+from eaglekit.drafter import Feedback, FusionNorm, Residual, Rope
 from eaglekit.drafter.vocabulary import mask_from_target_ids
 from eaglekit.report import Refusal, Severity
 
@@ -41,7 +41,7 @@ SEEN: Mapping[str, Fixture] = {
         {**PLAIN, "target_family": "qwen3", "own_embedding": False},
     ),
     "angelslim-qwen3-vl": Fixture(
-        "angelslim", "gqa", (), ("aux-layers-absent", "fault-rope-theta-ignored", "mrope-dropped", "tie-corrected"),
+        "angelslim", "gqa", (), ("aux-layers-absent", "mrope-dropped", "tie-corrected"),
         {**PLAIN, "own_head": True, "draft_vocab_size": 40},
     ),
     "minimax-m3-like": Fixture(
@@ -67,7 +67,26 @@ SEEN: Mapping[str, Fixture] = {
     "nvidia-gpt-oss-v3": Fixture(
         "modelopt", "gqa", (), ("aux-convention-unknown",), {"fusion_norm": FusionNorm.WHOLE, "target_ids": None}
     ),
+    "producer-angelslim-0.5-llama": Fixture(
+        "angelslim", "gqa", (), ("aux-layers-absent", "fault-rope-theta-ignored"),
+        {**PLAIN, "target_family": "llama", "own_embedding": True},
+    ),
+    "producer-angelslim-0.5-vl": Fixture(
+        "angelslim", "gqa", (), ("aux-layers-absent", "mrope-dropped", "tie-corrected"),
+        {**PLAIN, "own_head": True, "rope": Rope(5000000.0, "default")},
+    ),
     "producer-modelopt-0.47-hf": Fixture("modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), PLAIN),
+    "producer-specforge-0.2-hf": Fixture(
+        "specforge", "gqa", (2, 4, 5), (), {**PLAIN, "rope": Rope(500000.0, "default")}
+    ),
+    "producer-specforge-0.2-peagle": Fixture(
+        "specforge-peagle", "parallel", (), ("aux-layers-absent", "mask-token"),
+        {"num_layers": 2, "own_embedding": True, "residual": Residual.RAW},
+    ),
+    "producer-specforge-0.2-sglang-eagle3.1": Fixture(
+        "specforge", "gqa", (), ("aux-layers-absent", "fault-specforge-norm-output"),
+        {"fusion_norm": FusionNorm.PER_STATE, "own_embedding": False},
+    ),
     "producer-speculators-0.9-converted": Fixture("speculators", "gqa", (), ("aux-layers-absent",), PLAIN),
     "producer-speculators-0.9-converted-lost-norms": Fixture(
         "speculators", "gqa", (), ("aux-layers-absent", "flag-against-tensors"),

@@ -504,6 +504,12 @@ def test_a_missing_head_is_the_target_s() -> None:
     assert verdict(made(FULL.replacing(own_head=False)), "vllm") is READS
 
 
+@pytest.mark.parametrize(("version", "expected"), [("0.11.0", DEGRADED), ("0.11.2", READS)])
+def test_an_own_embedding_is_kept_from_0_11_2_on(version: str, expected: Verdict) -> None:
+    artefact = made(LLAMA.replacing(own_embedding=True, aux_layers=(2, 16, 29)))
+    assert verdict(artefact, f"vllm@{version}") is expected
+
+
 def test_an_activation_other_than_silu_is_refused() -> None:
     spec = LLAMA.replacing(hidden_act="gelu_pytorch_tanh")
     assert "refuses hidden_act 'gelu_pytorch_tanh'" in sentence(made(spec), "vllm", "engine-activation-refused")

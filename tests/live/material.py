@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
+CHECKPOINTS = FIXTURES / "checkpoints"
 TRAINED = FIXTURES / "trained"
 
 
@@ -21,6 +23,7 @@ def importable_fixtures() -> Iterator[None]:
 
 
 with importable_fixtures():
+    from recipes import targets as bare_targets
     from recipes.stand_in import Fixture, StandIn, parameters
     from recipes.write import write
     from recording.drafters import DRAFTERS, GROUPED, Recorded, latent, plain
@@ -29,7 +32,32 @@ with importable_fixtures():
 KINDS = {recorded.fixture.name: recorded for recorded in DRAFTERS}
 """Name -> one drafter of every kind that a real engine was recorded with."""
 
+
+def whole_target() -> Fixture:
+    """`checkpoints/target-llama` with blocks, so that it can be served. Four heads: its six do not divide its width."""
+    [bare] = [fixture for fixture in bare_targets.FIXTURES if fixture.name == "target-llama"]
+    sizes = bare.config | {"num_attention_heads": 4}
+    hidden, inside = sizes["hidden_size"], sizes["intermediate_size"]
+    queries, keys = (sizes[f"num_{kind}_heads"] * sizes["head_dim"] for kind in ("attention", "key_value"))
+    shapes = {
+        "self_attn.q_proj": (queries, hidden),
+        "self_attn.k_proj": (keys, hidden),
+        "self_attn.v_proj": (keys, hidden),
+        "self_attn.o_proj": (hidden, queries),
+        "mlp.gate_proj": (inside, hidden),
+        "mlp.up_proj": (inside, hidden),
+        "mlp.down_proj": (hidden, inside),
+    }
+    blocks = {
+        f"model.layers.{block}.{name}.weight": shape
+        for block in range(sizes["num_hidden_layers"])
+        for name, shape in shapes.items()
+    }
+    return replace(bare, config=sizes, tensors={**bare.tensors, **parameters(bare.name, blocks, "BF16")}, shards=())
+
+
 __all__ = [
+    "CHECKPOINTS",
     "FIXTURES",
     "GROUPED",
     "HIDDEN",
@@ -44,5 +72,6 @@ __all__ = [
     "latent",
     "parameters",
     "plain",
+    "whole_target",
     "write",
 ]

@@ -329,6 +329,16 @@ NO_NORMED_RESIDUAL_HERE = Limit(
     "this layout has no norm_before_residual: layer 0 would start from the un-normed state, another function",
     "--to vllm or --to speculators, which both honour it",
 )
+NO_OTHER_ROPE = Limit(
+    lambda spec: (
+        spec.rope.kind in ("dynamic", "longrope")
+        or (spec.rope.kind == "yarn" and not spec.rope.parameters.get("truncate", True))
+        or "attention_factor" in spec.rope.parameters
+    ),
+    "SpecForge has no longrope, stretches dynamic rope as no engine does, and leaves out yarn's truncate false and "
+    "attention_factor",
+    "--to portable",
+)
 NO_BIASES = Limit(
     lambda spec: spec.attention_bias or spec.mlp_bias, "this layout has no attention or MLP biases", "--to vllm"
 )

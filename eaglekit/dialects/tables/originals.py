@@ -8,7 +8,7 @@ from eaglekit.dialects.families import OUTPUT_OF
 from eaglekit.dialects.keys import Dropped, Key
 from eaglekit.dialects.rows import OLD_STATE_NORMS, Row, table
 from eaglekit.dialects.tables import groups as g
-from eaglekit.drafter import Part
+from eaglekit.drafter import Feedback, Part
 
 _EAGLE3 = ("LlamaForCausalLMEagle3", "llama")
 
@@ -70,7 +70,9 @@ SPECFORGE = Dialect(
         *g.ARCHITECTURE,
         *g.model_keys(),
         *g.SIZE_KEYS,
-        *g.flag_keys(residual=False),
+        *(key for key in g.flag_keys(residual=False) if key.path != "norm_output"),
+        # SpecForge 0.2.0 takes a stated false for a head without the final norm; no release does so where it is absent.
+        Key("norm_output", k.only_if(lambda spec: spec.feedback is Feedback.NORMED, k.NORM_OUTPUT)),
         Key("use_aux_norm", k.FC_NORM, write=False),
         *g.NESTED_FLAGS_READ,
         g.NESTED_OUTPUT_OF,
@@ -86,7 +88,9 @@ SPECFORGE = Dialect(
     limits=(
         g.NO_MLA, g.NO_NORMED_RESIDUAL_HERE, g.NO_QK_NORM, g.NO_BIASES, g.NO_FC_BIAS_HERE, g.NO_PARALLEL,
         g.NO_WHOLE_NORM, g.ONE_LAYER, g.THREE_STATES, g.NO_FINAL_STATE, g.NEEDS_HEAD,
+        g.NO_OTHER_ROPE,
     ),
+    states_yarn=True,
     writes_identity_map=True,
     writes_mask=True,
     map_must_ascend=True,

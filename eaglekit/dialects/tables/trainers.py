@@ -28,6 +28,7 @@ ANGELSLIM = Dialect(
         *g.SIZE_KEYS,
         *g.flag_keys(),
         *g.NESTED_FLAGS_READ,
+        g.ids_key("aux_hidden_states_layer_ids", OUTPUT_OF, write=False),
         g.TOP_READ,
         g.NESTED_READ,
         g.USE_AUX_READ,

@@ -172,7 +172,9 @@ _SIZES = (
     _("*",   F.VOCAB_SIZE,             before("0.30"), B.NOT_KNOWN, _llama),
     _("*",   F.VOCAB_SIZE,             since("0.30"),  B.REJECTED_AT_FULL_VOCABULARY, _llama),
     _("*",   F.HEAD_ABSENT,            EVER,           B.FILLED,   _proposer),
-    _("*",   F.EMBEDDING,              EVER,           B.KEPT,     _proposer),
+    # Wheels 0.10.2 and 0.11.0 share the target's whenever the shapes are equal; 0.11.2 looks whether they differ.
+    _("*",   F.EMBEDDING,              before("0.11.2"), B.REPLACED_AT_SAME_WIDTH, "vllm/v1/spec_decode/eagle.py"),
+    _("*",   F.EMBEDDING,              since("0.11.2"), B.KEPT,    "vllm-project/vllm#28549"),
     _(LLAMA, F.ACTIVATION,             EVER,           B.REJECTED, "vllm/model_executor/models/llama.py", ("silu",)),
     _("*",   F.ROPE_THETA,             EVER,           B.HONOURED, _llama, _roped),
     _("*",   F.ROPE_SCALING,           EVER,           B.HONOURED, _llama),

@@ -341,6 +341,13 @@ CODES: tuple[Code, ...] = (
         "If in doubt, validate both.",
     ),
     Code(
+        "dtype-differs", NOTE, "drafter and target are stored in two dtypes",
+        "Engines share the target's embedding and head with the drafter and load both in one dtype; some kernels refuse "
+        "a pair of two.",
+        "Serve the pair with one dtype, or convert with --dtype.",
+        ("sgl-project/sglang#25894",),
+    ),
+    Code(
         "context-unstated", NOTE, "the drafter does not state its number of positions",
         "vLLM then assumes 2048 and stops drafting beyond, whatever the target serves. The position table is no part of "
         "the function, so the target's length is written.",

@@ -66,9 +66,10 @@ CODES: tuple[Code, ...] = (
     Code(
         "map-absolute", ERROR, "the vocabulary map looks like absolute ids",
         "Read as offsets, the table leaves the vocabulary; read as token ids, it is a valid map. Only GGUF stores "
-        "absolute ids; every safetensors producer stores offsets, and every engine adds the row number.",
-        "If it holds token ids, say --set map=absolute; the output holds offsets.",
-        ("ggml-org/llama.cpp conversion/llama.py",),
+        "absolute ids; every safetensors producer stores offsets, and every engine adds the row number. A table of its own "
+        "row numbers is asked about too: as offsets it would mean every second token.",
+        "If it holds token ids, say --set map=absolute; the output holds offsets. If it holds offsets, map=offsets.",
+        ("ggml-org/llama.cpp conversion/llama.py", "https://github.com/verl-project/verl-SpeCo/pull/67"),
     ),
     Code(
         "map-zeros", ERROR, "the vocabulary map is all zeros",

@@ -17,7 +17,8 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "fault-specforge-unnormed-head", WARNING, "SpecForge's norm_output false may mean an un-normed head",
-        "In the same window norm_output false meant that the head reads the un-normed state. No engine computes that.",
+        "In the same window, and in release 0.2.0, norm_output false meant that the head reads the un-normed state. No "
+        "engine computes that.",
         "If it was trained outside the window it is an ordinary drafter.",
         ("sgl-project/SpecForge#568", "sgl-project/SpecForge#879"),
     ),
@@ -35,10 +36,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "fault-rope-theta-ignored", WARNING, "the trainer may have ignored rope_theta",
-        "Several trainers built the rotary embedding without a base when no scaling was set, so the drafter was trained "
-        "at 10000 while its config says another number, which engines believe. Which published files are affected is not "
-        "known, so the value is kept.",
-        "Validate with --set rope_theta=10000 when acceptance is poor.",
+        "Several trainers build the rotary embedding without a base, so the drafter was trained at 10000 while its config "
+        "says another number, which engines believe. AngelSlim does so up to 0.5.0, in plain, linear and dynamic rope, "
+        "not in mrope. Which published files are affected is not known, so the value is kept.",
+        "Validate with --set rope_theta=10000, and keep the base that gives the better acceptance.",
         ("Tencent/AngelSlim llama_eagle3.py", "SafeAILab/EAGLE traineagle3/cnets.py", ),
     ),
     Code(

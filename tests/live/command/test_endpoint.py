@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from eaglekit.serving.endpoint import look, observe
 from eaglekit.serving.job import Prompt
+from eaglekit.serving.outcome import Answer
 from tests.cli.running import eaglekit
 from tests.live.command.conftest import TRAINED, Serve
 from tests.live.command.running import finding, recorded, served, validate
@@ -64,8 +64,10 @@ def test_a_missing_key_is_told(address: str, environment: Mapping[str, str]) -> 
 def test_requests_of_somebody_else_are_noticed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
     server = look(address)
-    other = threading.Thread(target=observe, args=(server, [Prompt("other", (1, 3, 77), 8)]))
-    seen = observe(server, [Prompt(f"{n}", (1, 3, 77, 80 + n), 40) for n in range(3)], heard=lambda answer: (
-        other.start() if answer.identity == "0" else None))  # fmt: skip
-    other.join()
+
+    def between(answer: Answer) -> None:
+        if answer.identity == "0":
+            observe(server, [Prompt("other", (1, 3, 77), 8)])
+
+    seen = observe(server, [Prompt(f"{n}", (1, 3, 77, 80 + n), 40) for n in range(3)], heard=between)
     assert [one.code for one in seen.findings] == ["endpoint-other-traffic"]

@@ -1,0 +1,1 @@
+"""Every reader of a file that somebody else wrote, fed with anything: it reads, or it refuses."""
