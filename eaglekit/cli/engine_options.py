@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 ENGINES = ("vllm",)
 ARGUMENT = re.compile(r"[a-z][a-z0-9_]*")
 
-engine_options = stacked(
-    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+start_options = stacked(
     click.option(
         "--engine-python", metavar="PATH", help="The Python of an environment with vLLM; else EAGLEKIT_VLLM_PYTHON, "
         "else this one.",
@@ -30,6 +29,12 @@ engine_options = stacked(
     ),
     click.option("--tensor-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
     click.option("--pipeline-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
+)  # fmt: skip
+"""How a real engine is started."""
+
+engine_options = stacked(
+    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+    start_options,
     click.option(
         "--endpoint", metavar="URL", help="A vLLM server that runs already, in place of one that is started here; "
         "its key in VLLM_API_KEY.",
@@ -37,14 +42,13 @@ engine_options = stacked(
 )  # fmt: skip
 """A real engine beside the reference."""
 
-ABOUT_ENGINES = (
-    "engine_python", "engine_arguments", "tensor_parallel_size", "pipeline_parallel_size", "endpoint",
-)  # fmt: skip
+ABOUT_STARTING = ("engine_python", "engine_arguments", "tensor_parallel_size", "pipeline_parallel_size")
+ABOUT_ENGINES = (*ABOUT_STARTING, "endpoint")
 
 
 def refuse_engine_combinations(wishes: Mapping[str, Any]) -> None:
     """Raise a usage error for engine options that contradict each other or lack what they need."""
-    given = [f"--{name.replace('_arguments', '-arg').replace('_', '-')}" for name in ABOUT_ENGINES if wishes[name]]
+    given = options_given(ABOUT_ENGINES, wishes)
     if wishes["engine"] is None:
         if given:
             raise click.UsageError(f"{given[0]} needs --engine vllm.")
@@ -55,17 +59,30 @@ def refuse_engine_combinations(wishes: Mapping[str, Any]) -> None:
         raise click.UsageError("--engine needs --prompts: an engine answers prompts. With --endpoint a --capture does.")
 
 
+def options_given(names: Sequence[str], wishes: Mapping[str, Any]) -> list[str]:
+    """Those of some options that were used, as they are typed."""
+    return [f"--{name.replace('_arguments', '-arg').replace('_', '-')}" for name in names if wishes[name]]
+
+
 def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
     """The engine that was asked for, looked at. Raises `Refusal` when it is not there, before any other work."""
     if wishes["engine"] is None:
         return None
     from eaglekit.serving.endpoint import for_draft_tokens, look
-    from eaglekit.serving.environment import find_engine
+    from eaglekit.serving.job import OURS
     from eaglekit.serving.wish import Wish
 
     if wishes["endpoint"]:
         return Wish(for_draft_tokens(look(wishes["endpoint"]), wishes["draft_tokens"]))
-    arguments = parse_arguments(wishes["engine_arguments"])
+    return find_started(wishes, OURS)
+
+
+def find_started(wishes: Mapping[str, Any], ours: Collection[str]) -> Wish:
+    """The engine to start here, looked at; arguments of the names in `ours` cannot be given. Raises `Refusal`."""
+    from eaglekit.serving.environment import find_engine
+    from eaglekit.serving.wish import Wish
+
+    arguments = parse_arguments(wishes["engine_arguments"], ours)
     return Wish(
         find_engine(wishes["engine_python"]),
         tensor_parallel_size=wishes["tensor_parallel_size"] or 1,
@@ -75,10 +92,8 @@ def find_wish(wishes: Mapping[str, Any]) -> Wish | None:
     )
 
 
-def parse_arguments(texts: tuple[str, ...]) -> dict[str, Any]:
+def parse_arguments(texts: tuple[str, ...], ours: Collection[str]) -> dict[str, Any]:
     """Engine arguments by name. Raises `Refusal` with every one that cannot be given."""
-    from eaglekit.serving.job import OURS
-
     found: dict[str, Any] = {}
     findings = []
     for text in texts:
@@ -86,7 +101,7 @@ def parse_arguments(texts: tuple[str, ...]) -> dict[str, Any]:
         name = name.strip().removeprefix("--").replace("-", "_")
         if not sign or not ARGUMENT.fullmatch(name):
             findings.append(_bad(f"{text!r} is no NAME=VALUE", text, "NAME=VALUE"))
-        elif name in OURS:
+        elif name in ours:
             findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument"))
         elif name in found:
             findings.append(_bad(f"{name} is given twice", name, "each argument once"))
