@@ -88,5 +88,5 @@ def _line(cells: Sequence[object], ends: re.Pattern[str]) -> str:
 
 _BAR = re.compile(r"\|")
 """What would end a cell."""
-_MARKUP = re.compile(r"[|*<]")
+_MARKUP = re.compile(r"[|*]")
 """The same, and what would make a pattern such as `*.weight` the start of emphasis."""
