@@ -62,9 +62,18 @@ CODES: tuple[Code, ...] = (
         ("TorchSpec tools/convert_to_hf.py",),
     ),
     Code(
-        "fault-nemo-mla-scale", WARNING, "an MLA drafter trained with another softmax scale",
-        "Automodel leaves yarn's mscale out of the softmax scale of its MLA drafters; every engine applies it.",
-        "Expect lower acceptance than in training.",
+        "fault-torchspec-rope-theta", WARNING, "TorchSpec may have ignored rope_theta",
+        "Until August 2026 TorchSpec built the yarn embedding of its latent-attention drafters at base 10000, while its "
+        "Kimi config says 50000, which engines believe. A drafter trained so loses acceptance with distance, in every "
+        "engine. Both kinds of files say version 0.1.0, so the value is kept.",
+        "Validate both readings, the second with --set rope_theta=10000.",
+        ("TorchSpec torchspec/models/draft/deepseek_eagle.py",),
+    ),
+    Code(
+        "fault-nemo-mla-scale", WARNING, "an MLA drafter trained without yarn's mscale",
+        "Automodel leaves yarn's mscale out of the rotary table and of the softmax scale of its MLA drafters; every "
+        "engine applies it, so the drafter would run with sharper attention than it was trained with.",
+        "Corrected: mscale and mscale_all_dim are written as 0, which switches both off.",
         ("NVIDIA-NeMo/Automodel draft_deepseek.py",),
     ),
 )  # fmt: skip
