@@ -99,6 +99,15 @@ FAULTS: tuple[Fault, ...] = (
         corrects=lambda facts: {"residual": Residual.RAW},
     ),
     Fault(
+        "fault-modelopt-norms-twice",
+        ("modelopt",),
+        (Clue("tensor", "layers.0.hidden_norm.weight"), Clue("no key", "eaglekit")),
+        "Model-Optimizer's Hugging Face trainer norms the hidden state by input_layernorm and then by hidden_norm; every "
+        "engine applies hidden_norm alone. The more uneven input_layernorm is, the more that matters",
+        "no file can say it: measure with eaglekit validate, and expect no more than it says",
+        "Model-Optimizer 0.47 modeling_eagle.py _eagle3_attention_forward_pre_hook, run",
+    ),
+    Fault(
         "fault-rope-theta-ignored",
         ("angelslim", "safeailab"),
         (),

@@ -48,7 +48,8 @@ SEEN: Mapping[str, Fixture] = {
         "torchspec-vllm", "gqa", (), ("aux-layers-absent",), {**NORM31, "own_embedding": True, "target_ids": None}
     ),
     "modelopt-hf-llama": Fixture(
-        "modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), {**PLAIN, "own_embedding": False, "vocab_size": 320}
+        "modelopt", "gqa", (2, 4, 5), ("fault-modelopt-norms-twice", "fault-unsorted-map"),
+        {**PLAIN, "own_embedding": False, "vocab_size": 320},
     ),
     "modelopt-megatron-deep": Fixture("modelopt-megatron", "gqa", (2, 4, 5), (), {"num_layers": 2, "target_ids": None}),
     "modelopt-vllm-script": Fixture(
@@ -65,9 +66,12 @@ SEEN: Mapping[str, Fixture] = {
         {"num_layers": 2, "parallel_drafting": True},
     ),
     "nvidia-gpt-oss-v3": Fixture(
-        "modelopt", "gqa", (), ("aux-convention-unknown",), {"fusion_norm": FusionNorm.WHOLE, "target_ids": None}
+        "modelopt", "gqa", (), ("aux-convention-unknown", "fault-modelopt-norms-twice"),
+        {"fusion_norm": FusionNorm.WHOLE, "target_ids": None},
     ),
-    "producer-modelopt-0.47-hf": Fixture("modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), PLAIN),
+    "producer-modelopt-0.47-hf": Fixture(
+        "modelopt", "gqa", (2, 4, 5), ("fault-modelopt-norms-twice", "fault-unsorted-map"), PLAIN
+    ),
     "producer-nemo-0.7-deepseek": Fixture(
         "nemo", "mla", (), ("aux-layers-absent", "size-corrected"),
         {**PLAIN, "target_family": "deepseek_v3", "target_layers": 8, "target_ids": None},

@@ -34,6 +34,14 @@ CODES: tuple[Code, ...] = (
         ("NVIDIA/Model-Optimizer examples/speculative_decoding/scripts/convert_to_vllm_ckpt.py",),
     ),
     Code(
+        "fault-modelopt-norms-twice", NOTE, "Model-Optimizer trains with one norm more than engines apply",
+        "In its Hugging Face trainer the decoder layer's own input_layernorm still runs on the hidden state before "
+        "hidden_norm does. With a flat input_layernorm nothing changes; with an uneven one the trained function is "
+        "another than the served one. Its own module was run on our output to see it.",
+        "Nothing in the file can be set right; measure what is accepted.",
+        ("NVIDIA/Model-Optimizer modelopt/torch/speculative/plugins/modeling_eagle.py",),
+    ),
+    Code(
         "fault-rope-theta-ignored", WARNING, "the trainer may have ignored rope_theta",
         "Several trainers built the rotary embedding without a base when no scaling was set, so the drafter was trained "
         "at 10000 while its config says another number, which engines believe. Which published files are affected is not "
