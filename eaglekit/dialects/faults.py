@@ -102,8 +102,8 @@ FAULTS: tuple[Fault, ...] = (
         "fault-modelopt-norms-twice",
         ("modelopt",),
         (Clue("tensor", "layers.0.hidden_norm.weight"), Clue("no key", "eaglekit")),
-        "Model-Optimizer's Hugging Face trainer norms the hidden state by input_layernorm and then by hidden_norm; every "
-        "engine applies hidden_norm alone. The more uneven input_layernorm is, the more that matters",
+        "Model-Optimizer's Hugging Face trainer norms the hidden state by input_layernorm and then by hidden_norm, and "
+        "every engine by hidden_norm alone; the more uneven input_layernorm is, the more that matters",
         "no file can say it: measure with eaglekit validate, and expect no more than it says",
         "Model-Optimizer 0.47 modeling_eagle.py _eagle3_attention_forward_pre_hook, run",
     ),
@@ -151,7 +151,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "fault-torchspec-rope-theta",
         ("torchspec", "torchspec-vllm"),
-        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"),),
+        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"), Clue("no key", "eaglekit")),
         "TorchSpec before 3097987 (2026-08-09) built the scaled rotary embedding of its MLA drafters with base 10000 "
         "whatever rope_theta said; the file does not say which commit trained it, and its base is kept",
         "validate it as it is and with --set rope_theta=10000: the one that accepts more is how it was trained",
