@@ -6,9 +6,10 @@ OLDER  := $(VENV)-older-hub
 ENGINES := $(VENV)-engines
 OLDER_HUB := 1.33.0
 LLAMACPP := $(VENV)-llamacpp
+SITE    := $(VENV)-site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp fixtures docs schemas bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp fixtures docs schemas pages site audit bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -42,7 +43,7 @@ $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
 	$(BIN)/python docs/demo.py
 
-test: lint types imports unit older-hub   ## everything CI checks
+test: lint types imports unit older-hub site   ## everything CI checks
 
 lint: $(VENV)/.ready       ## ruff: style and formatting
 	$(BIN)/ruff check .
@@ -60,7 +61,7 @@ unit: $(VENV)/.ready       ## pytest
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
 
-test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate --engine vllm
+test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate, capture, bench with vLLM
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
 
 # Built from source, 15 minutes on two cores; without a limit the package starts a compiler for every file at once.
@@ -81,6 +82,24 @@ schemas: $(VENV)/.ready    ## rewrite schemas/ from the tables
 docs: $(VENV)/.ready       ## rewrite the generated pages of docs/
 	$(BIN)/python -m eaglekit.cli.generate docs
 
+pages: $(VENV)/.ready      ## run the commands on the pages of docs/ and rewrite what they print
+	OMP_NUM_THREADS=1 $(BIN)/python docs/run.py
+
+$(SITE)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(SITE)/bin/python -m pip install --quiet --constraint constraints.txt --group site
+	touch $@
+
+site: $(SITE)/.ready       ## the pages as a site, in site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+
+# sigstore-models names its licence in a file only: MIT. pip-audit lists what its service does not know and goes on.
+audit: $(VENV)/.ready $(SITE)/.ready ## licences of what is installed, and known faults of it
+	$(SITE)/bin/pip-licenses --python=$(BIN)/python --from=mixed --partial-match --ignore-packages sigstore-models \
+	  --fail-on="GPL;GNU;SSPL;Commons Clause;Business Source;Proprietary;Commercial;UNKNOWN"
+	$(SITE)/bin/pip-audit --skip-editable --path $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
 gpu:             ## what needs a CUDA device, ten minutes on one card (PYTHON with torch for CUDA and pytest)
 	$(PYTHON) -m pytest -m gpu --durations=0 tests/gpu
 
@@ -92,4 +111,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(SITE) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

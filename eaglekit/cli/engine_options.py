@@ -8,8 +8,7 @@ from eaglekit.cli.options import stacked
 
 ENGINES = ("vllm",)
 
-engine_options = stacked(
-    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+start_options = stacked(
     click.option(
         "--engine-python", metavar="PATH", help="The Python of an environment with vLLM; else EAGLEKIT_VLLM_PYTHON, "
         "else this one.",
@@ -20,6 +19,12 @@ engine_options = stacked(
     ),
     click.option("--tensor-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
     click.option("--pipeline-parallel-size", type=click.IntRange(1), metavar="N", help="As vLLM's own option."),
+)  # fmt: skip
+"""How a real engine is started."""
+
+engine_options = stacked(
+    click.option("--engine", type=click.Choice(ENGINES), help="Serve the texts with a real engine too, and compare."),
+    start_options,
     click.option(
         "--endpoint", metavar="URL", help="A vLLM server that runs already, in place of one that is started here; "
         "its key in VLLM_API_KEY.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,15 +14,17 @@ from eaglekit.cli.main import COMMANDS, cli
 from eaglekit.dialects import listing
 from eaglekit.dialects.schemas import config_schema
 from eaglekit.dialects.tables import DIALECTS
-from eaglekit.engines.listing import as_markdown, engines_markdown, engines_table
+from eaglekit.engines.listing import DATES, as_markdown, engine_markdown, engines_table
+from eaglekit.engines.tables import ENGINES
+from eaglekit.report import Table
 from eaglekit.report.codes import CODES
 from eaglekit.report.json_text import dumps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEGEND = """\
-The last column of each table says how a row is known: *run here* is what the engine itself was seen to do, at the
-version in brackets, by a suite of this repository; *read* is what its code says; *reported* is what an issue or a pull
-request says.
+The last column of an engine's table says how a row is known: *run here* is what the engine itself was seen to do, at
+the version in brackets, by a suite of this repository; *read* is what its code says; *reported* is what an issue or a
+pull request says.
 
 """
 NOTE = "<!-- Written by `make docs` from the program. Edit the program. -->\n\n"
@@ -39,8 +42,8 @@ def schemas() -> Mapping[Path, str]:
 def docs() -> Mapping[Path, str]:
     """Path -> text of every generated page."""
     pages = {Path("docs/commands") / f"{name}.md": _command_page(name) for name in COMMANDS}
-    pages[Path("docs/dialects.md")] = _dialects_page()
-    pages[Path("docs/engines.md")] = f"# Engines\n\n{NOTE}{as_markdown(engines_table())}\n{LEGEND}{engines_markdown()}"
+    pages.update({Path("docs/dialects") / f"{name}.md": text for name, text in _dialect_pages()})
+    pages.update({Path("docs/engines") / f"{name}.md": text for name, text in _engine_pages()})
     pages[Path("docs/codes.md")] = _codes_page()
     pages[Path("docs/ledger.md")] = f"# The ledger\n\n{NOTE}{ledger.page()}"
     return pages
@@ -55,16 +58,31 @@ def _command_page(name: str) -> str:
     return f"# eaglekit {name}\n\n{NOTE}```\n{help_text}\n```\n"
 
 
-def _dialects_page() -> str:
-    parts = [f"# Dialects\n\n{NOTE}", as_markdown(listing.overview())]
+def _dialect_pages() -> Iterator[tuple[str, str]]:
+    parts = [f"# Dialects\n\n{NOTE}", as_markdown(_linked(listing.overview()))]
     parts += ["\n## Target families\n\n", as_markdown(listing.families())]
     parts += ["\n## Recognised and refused\n\n", as_markdown(listing.strangers())]
+    yield "index", "".join(parts)
     for dialect in DIALECTS.values():
-        parts.append(f"\n## {dialect.name}: {dialect.title}\n")
+        parts = [
+            f"# {dialect.name}: {dialect.title}\n\n{NOTE}The same in a terminal: `eaglekit dialects {dialect.name}`.\n"
+        ]
         for table in (*listing.one(dialect), listing.dropped_keys(dialect)):
             if table.rows:
-                parts.append(f"\n### {table.title}\n\n{as_markdown(table)}")
-    return "".join(parts)
+                title = "In short" if table.name == "about" else table.title
+                parts.append(f"\n## {title}\n\n{as_markdown(table)}")
+        yield dialect.name, "".join(parts)
+
+
+def _engine_pages() -> Iterator[tuple[str, str]]:
+    yield "index", f"# Engines\n\n{NOTE}{as_markdown(_linked(engines_table()))}\n{LEGEND}{DATES}"
+    for engine in ENGINES.values():
+        yield engine.name, f"# {engine.title}\n\n{NOTE}{engine_markdown(engine)}\n{LEGEND}{DATES}"
+
+
+def _linked(table: Table) -> Table:
+    """The table with the first cell of each row as a link to the page of that name."""
+    return replace(table, rows=tuple((f"[{first}]({first}.md)", *rest) for first, *rest in table.rows))
 
 
 def _codes_page() -> str:

@@ -108,9 +108,11 @@ def page() -> str:
     for theme in every:
         rows = tuple((each.id, each.kind, _told(each), _answer(each)) for each in theme.entries)
         table = Table("ledger", theme.title, ("report", "kind", "what went wrong", "what is done"), rows)
-        parts.append(f"\n## {theme.title}\n\n{as_markdown(table)}")
+        parts.append(f"\n## {theme.title}\n\n{as_markdown(table, markup=True)}")
     told = tuple((case.id, f"{case.title}.{_sentence(case.note)}", _tests(case.tests)) for case in cases())
-    parts.append(f"\n## Small cases\n\n{_CASES}{as_markdown(Table('cases', '', ('case', 'inputs', 'tests'), told))}")
+    parts.append(
+        f"\n## Small cases\n\n{_CASES}{as_markdown(Table('cases', '', ('case', 'inputs', 'tests'), told), markup=True)}"
+    )
     return "".join(parts)
 
 

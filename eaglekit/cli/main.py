@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "apply": ("eaglekit.cli.apply", "command", "Carry out a saved plan."),
     "diff": ("eaglekit.cli.diff", "command", "Compare two drafters by role and meaning."),
     "validate": ("eaglekit.cli.validate", "command", "Tell whether a drafter is right, and what it is worth."),
+    "bench": ("eaglekit.cli.bench", "command", "Measure what a drafter is worth in tokens per second."),
     "recipe": ("eaglekit.cli.recipe", "command", "Print the command that serves a drafter with its target."),
     "card": ("eaglekit.cli.card", "command", "Write the model card of a validated drafter."),
     "push": ("eaglekit.cli.push", "command", "Publish a validated drafter on the Hub, or rehearse it."),

@@ -70,3 +70,5 @@ meaning_options = _meaning("only its config, index and two headers are read.")
 """What a checkpoint means, where the file does not say it."""
 measured_meaning_options = _meaning("run over --prompts; its config, headers, embedding and head otherwise.")
 """The same for a command that also computes with the target."""
+served_meaning_options = _meaning("served with the drafter and alone; a Hub id is downloaded.")
+"""The same for a command that serves the target."""

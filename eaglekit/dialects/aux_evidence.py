@@ -93,8 +93,9 @@ def gather(
         yield Evidence(rule, Strength.STRONG, f"the list is the default of {depth} layers in {rule.name} ids")
     meaning = _producer_meaning(dialect, checkpoint)
     if meaning is not None:
-        strength = Strength.WEAK if meaning.needs_depth and target_layers is None else Strength.STRONG
-        yield Evidence(meaning.rule, strength, f"{dialect.title} writes {meaning.rule.name} ids: {meaning.source}")
+        if meaning.rule is not None:
+            strength = Strength.WEAK if meaning.needs_depth and target_layers is None else Strength.STRONG
+            yield Evidence(meaning.rule, strength, f"{dialect.title} writes {meaning.rule.name} ids: {meaning.source}")
     elif lists.nested is None:
         yield Evidence(BOUNDARY, Strength.WEAK, "the list stands at top level, where vLLM reads it")
     elif lists.top is None:

@@ -43,7 +43,8 @@ class Clue:
 class IdMeaning:
     """What a producer means by the layer ids it writes."""
 
-    rule: IdRule
+    rule: IdRule | None
+    """None: it writes both, and only the list itself can tell."""
     source: str
     when: Clue | None = None
     """None means always."""

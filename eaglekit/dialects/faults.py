@@ -26,8 +26,8 @@ class Fault:
     source: str
     settles: str = ""
     """The fact that `--set` states to answer the question; a stated fact silences the fault."""
-    corrects: Mapping[str, Any] | None = None
-    """Facts that are put right; None when the fault can only be told."""
+    corrects: Callable[[Mapping[str, Known]], Mapping[str, Any]] = lambda facts: {}
+    """Facts that are put right; none when the fault can only be told."""
     shows: Callable[[Mapping[str, Known]], bool] = lambda facts: True
     """A condition on what was read, beside the signs."""
 
@@ -39,6 +39,21 @@ def _theta_matters(facts: Mapping[str, Known], kinds: tuple[str, ...] = ("defaul
 
 def _theta_unread_by_angelslim(facts: Mapping[str, Known]) -> bool:
     return "mrope" not in facts and _theta_matters(facts, ("default", "linear", "dynamic"))
+
+
+def _scaled_theta_matters(facts: Mapping[str, Known]) -> bool:
+    scaling = facts["rope_scaling"].value[0] if "rope_scaling" in facts else "default"
+    return "rope_theta" in facts and facts["rope_theta"].value != 10000.0 and scaling in ("yarn", "linear", "dynamic")
+
+
+def _yarn_amplifies(facts: Mapping[str, Known]) -> bool:
+    kind, numbers = facts["rope_scaling"].value if "rope_scaling" in facts else ("default", ())
+    return kind == "yarn" and any(dict(numbers).get(name, 1.0) != 0.0 for name in ("mscale", "mscale_all_dim"))
+
+
+def _yarn_without_mscale(facts: Mapping[str, Known]) -> dict[str, Any]:
+    kind, numbers = facts["rope_scaling"].value
+    return {"rope_scaling": (kind, tuple(sorted((dict(numbers) | {"mscale": 0.0, "mscale_all_dim": 0.0}).items())))}
 
 
 def _unsorted(facts: Mapping[str, Known]) -> bool:
@@ -85,7 +100,16 @@ FAULTS: tuple[Fault, ...] = (
         "if this file was not made by that script, say --set norm_before_residual=true",
         "NVIDIA/Model-Optimizer examples/speculative_decoding/scripts/convert_to_vllm_ckpt.py",
         settles="residual",
-        corrects={"residual": Residual.RAW},
+        corrects=lambda facts: {"residual": Residual.RAW},
+    ),
+    Fault(
+        "fault-modelopt-norms-twice",
+        ("modelopt",),
+        (Clue("tensor", "layers.0.hidden_norm.weight"), Clue("no key", "eaglekit")),
+        "Model-Optimizer's Hugging Face trainer norms the hidden state by input_layernorm and then by hidden_norm, and "
+        "every engine by hidden_norm alone; the more uneven input_layernorm is, the more that matters",
+        "no file can say it: measure with eaglekit validate, and expect no more than it says",
+        "Model-Optimizer 0.47 modeling_eagle.py _eagle3_attention_forward_pre_hook, run",
     ),
     Fault(
         "fault-rope-theta-ignored",
@@ -141,12 +165,26 @@ FAULTS: tuple[Fault, ...] = (
         shows=_pruned,
     ),
     Fault(
+        "fault-torchspec-rope-theta",
+        ("torchspec", "torchspec-vllm"),
+        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"), Clue("no key", "eaglekit")),
+        "TorchSpec before 3097987 (2026-08-09) built the scaled rotary embedding of its MLA drafters with base 10000 "
+        "whatever rope_theta said; the file does not say which commit trained it, and its base is kept",
+        "validate it as it is and with --set rope_theta=10000: the one that accepts more is how it was trained",
+        "TorchSpec torchspec/models/draft/deepseek_eagle.py _init_rope",
+        settles="rope_theta",
+        shows=_scaled_theta_matters,
+    ),
+    Fault(
         "fault-nemo-mla-scale",
         ("nemo",),
-        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"), Clue("key", "rope_scaling.mscale_all_dim")),
-        "Automodel trains MLA drafters without yarn's mscale squared in the softmax scale; every engine applies it",
-        "expect lower acceptance than in training; retrain, or drop mscale_all_dim in a copy and validate",
+        (Clue("tensor", "*.kv_a_proj_with_mqa.weight"),),
+        "Automodel trains MLA drafters without yarn's mscale, which every engine applies: corrected by stating mscale "
+        "and mscale_all_dim as 0, so that engines compute what was trained",
+        "nothing to do; served without the correction, fewer drafts would be accepted",
         "NVIDIA-NeMo/Automodel draft_deepseek.py",
+        shows=_yarn_amplifies,
+        corrects=_yarn_without_mscale,
     ),
     Fault(
         "fault-modelopt-script-ids",
@@ -173,7 +211,7 @@ def find_faults(checkpoint: Checkpoint, dialect: str, facts: dict[str, Known], g
             continue
         if not all(holds(sign, checkpoint) for sign in fault.signs) or not fault.shows(facts):
             continue
-        for fact, value in (fault.corrects or {}).items():
+        for fact, value in fault.corrects(facts).items():
             facts[fact] = Known(value, Origin("rule", fault.source))
         findings.append(
             Finding(fault.code, fault.message, place=dialect, got="; ".join(map(str, fault.signs)), hint=fault.hint)

@@ -75,7 +75,7 @@ def strangers() -> Table:
 
 def _ids(dialect: Dialect) -> Iterator[str]:
     for meaning in dialect.ids:
-        yield meaning.rule.name + (f" when {meaning.when}" if meaning.when else "")
+        yield (meaning.rule.name if meaning.rule else "either") + (f" when {meaning.when}" if meaning.when else "")
 
 
 def _absence(rule: Means | str) -> str:
@@ -91,7 +91,8 @@ def _about(dialect: Dialect) -> Iterator[tuple[str, str]]:
         yield "source", source
     for meaning in dialect.ids:
         condition = f", when {meaning.when}" if meaning.when else ""
-        yield "layer ids", f"{meaning.rule.name}{condition}: {meaning.rule.says} ({meaning.source})"
+        name, says = (meaning.rule.name, meaning.rule.says) if meaning.rule else ("either", "the list itself must tell")
+        yield "layer ids", f"{name}{condition}: {says} ({meaning.source})"
     for kind, (architecture, model_type) in dialect.classes.items():
         yield f"class for {kind}", f"{architecture}, model_type {model_type or 'absent'}"
     if dialect.example:

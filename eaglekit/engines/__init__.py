@@ -5,7 +5,7 @@ Must never know how to write a checkpoint, nor touch a disk or a tensor's values
 
 from eaglekit.engines.evaluate import reading_for, readings
 from eaglekit.engines.findings import as_findings
-from eaglekit.engines.listing import as_markdown, capabilities_table, engines_markdown, engines_table
+from eaglekit.engines.listing import as_markdown, capabilities_table, engine_markdown, engines_table
 from eaglekit.engines.model import Artefact, Effect, Reading, Request, Span, Verdict, Version
 from eaglekit.engines.requests import parse_request
 from eaglekit.engines.rules import Behaviour, Capability, Confirmation, Engine, Feature, Trials
@@ -29,7 +29,7 @@ __all__ = [
     "as_findings",
     "as_markdown",
     "capabilities_table",
-    "engines_markdown",
+    "engine_markdown",
     "engines_table",
     "parse_request",
     "reading_for",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from eaglekit.engines.requests import known_engine
@@ -55,15 +56,11 @@ def _cells(engine: Engine, row: Capability) -> tuple[str, ...]:
     return (row.feature.value, drafter, target, str(row.span), behaviour, values, row.source, known)
 
 
-def as_markdown(table: Table) -> str:
-    """A table in Markdown, without its title; ends with a line break."""
-    lines = [_line(table.columns), _line(["---"] * len(table.columns)), *(_line(row) for row in table.rows)]
+def as_markdown(table: Table, *, markup: bool = False) -> str:
+    """A table in Markdown, without its title; ends with a line break. `markup`: the cells are Markdown already."""
+    ends = _BAR if markup else _MARKUP
+    lines = [_line(row, ends) for row in (table.columns, ["---"] * len(table.columns), *table.rows)]
     return "\n".join(lines) + "\n"
-
-
-def engines_markdown() -> str:
-    """Every engine with its rows and its hint, as one Markdown text for the documentation."""
-    return "\n".join([DATES, *(_section(engine) for engine in ENGINES.values())])
 
 
 DATES = """\
@@ -71,9 +68,10 @@ A version such as 2026.07 is no release: of an engine whose behaviour was read i
 """
 
 
-def _section(engine: Engine) -> str:
+def engine_markdown(engine: Engine) -> str:
+    """One engine's hint, what was tried on it, and its rows, as Markdown for the documentation; no title."""
     hint = f"{engine.hint[0].upper()}{engine.hint[1:]}.\n\n" if engine.hint else ""
-    return f"## {engine.title}\n\n{hint}{_trials(engine)}{as_markdown(capabilities_table(engine.name))}"
+    return f"{hint}{_trials(engine)}{as_markdown(capabilities_table(engine.name))}"
 
 
 def _trials(engine: Engine) -> str:
@@ -84,5 +82,11 @@ def _trials(engine: Engine) -> str:
     return f"{tried}, except:\n{untried}\n\n" if untried else f"{tried}.\n\n"
 
 
-def _line(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+def _line(cells: Sequence[object], ends: re.Pattern[str]) -> str:
+    return "| " + " | ".join(ends.sub(r"\\\g<0>", str(cell)) for cell in cells) + " |"
+
+
+_BAR = re.compile(r"\|")
+"""What would end a cell."""
+_MARKUP = re.compile(r"[|*]")
+"""The same, and what would make a pattern such as `*.weight` the start of emphasis."""

@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from eaglekit.report import Finding, Refusal
 from eaglekit.serving.words import fit_to_print, one_line
@@ -21,6 +21,7 @@ LOOK_S = 20.0
 ANSWER_S = 3600.0
 """For an answer: a long one of a large model on a busy server."""
 MOST_BYTES = 32 << 20
+THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -39,11 +40,11 @@ class Address:
 
     def get(self, path: str, *, timeout_s: float = LOOK_S) -> bytes:
         """What a path answers. Raises `Refusal`."""
-        return _ask(Request(self.root + path, headers=_headers()), path, timeout_s)  # noqa: S310 - the scheme was checked
+        return _ask(Request(self.root + path, headers=key_headers()), path, timeout_s)  # noqa: S310 - the scheme was checked
 
     def post(self, path: str, document: Any, *, timeout_s: float = ANSWER_S) -> Any:
         """The JSON that a path answers to JSON. Raises `Refusal`."""
-        headers = {**_headers(), "Content-Type": "application/json"}
+        headers = {**key_headers(), "Content-Type": "application/json"}
         body = json.dumps(document).encode()
         return parsed(_ask(Request(self.root + path, body, headers, method="POST"), path, timeout_s), path)  # noqa: S310
 
@@ -77,27 +78,34 @@ def unusable(path: str, got: str, expected: str) -> Refusal:
     return Refusal(_unusable(path, got, expected))
 
 
-def _headers() -> dict[str, str]:
+def key_headers() -> dict[str, str]:
+    """The header with the key, where there is one."""
     key = os.environ.get(KEY_VARIABLE)
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _ask(request: Request, path: str, timeout_s: float) -> bytes:
     try:
-        with build_opener(_NoRedirects).open(request, timeout=timeout_s) as answer:
+        with _opener(request.host).open(request, timeout=timeout_s) as answer:
             data: bytes = answer.read(MOST_BYTES + 1)
     except HTTPError as error:
         with error:
             words = fit_to_print(one_line([_safely(error)]))
-        raise Refusal(_status(path, error.code, words)) from None
+        raise Refusal(refused(path, error.code, words)) from None
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise Refusal(
-            _no_answer(path, f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__)
+            silent(path, f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__)
         ) from None
     if len(data) > MOST_BYTES:
         raise Refusal(_unusable(path, f"more than {MOST_BYTES:,} bytes", "an answer of a usual size"))
     return data
+
+
+def _opener(host: str) -> OpenerDirector:
+    """No proxy stands between this machine and itself, whatever the environment says of the network."""
+    here = (urlsplit(f"//{host}").hostname or "") in THIS_MACHINE
+    return build_opener(_NoRedirects, *([ProxyHandler({})] if here else []))
 
 
 def _safely(error: HTTPError) -> str:
@@ -115,7 +123,8 @@ def _no_address(message: str, expected: str) -> Finding:
     )  # fmt: skip
 
 
-def _no_answer(path: str, reason: str) -> Finding:
+def silent(path: str, reason: str) -> Finding:
+    """The finding of a server that does not answer."""
     return Finding(
         "endpoint-silent",
         f"the server does not answer {path}: {fit_to_print(reason)}",
@@ -126,7 +135,8 @@ def _no_answer(path: str, reason: str) -> Finding:
     )
 
 
-def _status(path: str, code: int, words: str) -> Finding:
+def refused(path: str, code: int, words: str) -> Finding:
+    """The finding of an answer with another status than 200, and what the server says of it."""
     if code in (401, 403):
         hint = f"put its key into the environment variable {KEY_VARIABLE}"
     elif 300 <= code < 400:

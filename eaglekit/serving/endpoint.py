@@ -21,7 +21,7 @@ SETTLE_EVERY_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A vLLM server that speculates."""
+    """A vLLM server."""
 
     address: Address
     version: str
@@ -29,6 +29,8 @@ class Server:
     model: str
     """The name that requests call the target by."""
     draft_tokens: int
+    drafts: bool = True
+    """Whether it speculates."""
 
     @property
     def title(self) -> str:
@@ -48,6 +50,14 @@ class Observed:
 
 def look(url: str) -> Server:
     """The server at `url`. Raises `Refusal` when there is none, or it does not draft."""
+    server = meet(url)
+    if not server.drafts:
+        raise Refusal(_not_drafting())
+    return server
+
+
+def meet(url: str) -> Server:
+    """The server at `url`, whether it drafts or not. Raises `Refusal` when there is none."""
     address = parse_address(url)
     listed = parsed(address.get("/v1/models"), "/v1/models")
     names = [one.get("id") for one in listed.get("data", []) if isinstance(one, Mapping)] if _is_list(listed) else []
@@ -55,23 +65,22 @@ def look(url: str) -> Server:
     if model is None:
         raise unusable("/v1/models", "a list without a model", "the name of the target")
     now = scrape(address.get("/metrics").decode(errors="replace"), model)
-    if now.counters is None:
-        raise Refusal(_not_drafting())
-    return Server(address, _version(address), model, len(now.counters.accepted_per_position))
+    positions = 0 if now.counters is None else len(now.counters.accepted_per_position)
+    return Server(address, _version(address), model, positions, drafts=now.counters is not None)
 
 
 def observe(
     server: Server, prompts: Sequence[Prompt], *, heard: Callable[[Answer], None] = lambda answer: None
 ) -> Observed:
     """Every prompt through the server, one after the other, greedily. Raises `Refusal` when it does not answer."""
-    before = _scrape(server)
+    before = counted(server)
     answers = []
     for prompt in prompts:
         answers.append(_answer(server, prompt))
         heard(answers[-1])
     expected = None if before.finished is None else before.finished + len(prompts)
-    after = _settled(server, expected)
-    return Observed(tuple(answers), *_between(before, after, prompts))
+    after = settled(server, expected)
+    return Observed(tuple(answers), *between(before, after, prompts))
 
 
 def _answer(server: Server, prompt: Prompt) -> Answer:
@@ -113,7 +122,7 @@ def _steps(document: Mapping[str, Any], draft_tokens: int) -> tuple[tuple[int, .
     return rounds, Counters(sum(histogram), proposed, sum(positions), positions)
 
 
-def _between(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> tuple[Counters, tuple[Finding, ...]]:
+def between(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> tuple[Counters, tuple[Finding, ...]]:
     """What was counted, and whether it was ours alone."""
     if before.counters is None or after.counters is None:
         raise Refusal(_not_drafting())
@@ -121,10 +130,10 @@ def _between(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> tuple[
     if not same or before.created != after.created or after.counters.drafts < before.counters.drafts:
         raise Refusal(_restarted())
     counted = after.counters - before.counters
-    return counted, tuple(_others(before, after, prompts))
+    return counted, tuple(others(before, after, prompts))
 
 
-def _others(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> Iterator[Finding]:
+def others(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> Iterator[Finding]:
     """The finding of requests that were not ours, as far as the counters show them."""
     told = []
     if before.running:
@@ -150,12 +159,15 @@ def _others(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> Iterato
         )
 
 
-def _settled(server: Server, finished: int | None) -> Scrape:
-    """The counters, once they know of the last request and stay as they are: it may be another's that was counted."""
+def settled(server: Server, finished: int | None) -> Scrape:
+    """The counters, once they know of `finished` requests and stay as they are, or after a while.
+
+    That they stay matters where somebody else's requests may be what was counted.
+    """
     deadline = time.monotonic() + SETTLE_S
     known: Scrape | None = None
     while True:
-        now = _scrape(server)
+        now = counted(server)
         enough = finished is None or (now.finished or 0) >= finished
         if (enough and now == known) or time.monotonic() > deadline:
             return now
@@ -163,7 +175,8 @@ def _settled(server: Server, finished: int | None) -> Scrape:
         time.sleep(SETTLE_EVERY_S)
 
 
-def _scrape(server: Server) -> Scrape:
+def counted(server: Server) -> Scrape:
+    """The counters as they stand. Raises `Refusal`."""
     return scrape(server.address.get("/metrics").decode(errors="replace"), server.model)
 
 

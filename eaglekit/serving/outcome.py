@@ -64,6 +64,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class States:
+    """The target's states over one text, in a file."""
+
+    identity: str
+    file: str
+    """Its name in the folder of the job."""
+    argmax: tuple[int, ...]
+    """The target's most likely next token after each token of the text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The engine gave up, in its own words."""
 
@@ -86,7 +97,7 @@ class Done:
     """Why not all drafts were seen."""
 
 
-News = Loaded | Answer | Failed | Done
+News = Loaded | Answer | States | Failed | Done
 
 
 def parse(line: str) -> News:
@@ -136,6 +147,13 @@ def _round(document: Mapping[str, Any]) -> Round:
     )
 
 
+def _states(document: Mapping[str, Any]) -> States:
+    identity, file = _text(document["identity"]), _text(document["file"])
+    if "/" in file or file in ("", ".", ".."):
+        raise ValueError(f"{file!r} is no name of a file")
+    return States(identity, file, _integers(document["argmax"]))
+
+
 def _failed(document: Mapping[str, Any]) -> Failed:
     during, kind, message, place = (_text(document[name]) for name in ("during", "type", "message", "place"))
     return Failed(during, kind, message, place, _text(document.get("identity", "")))
@@ -148,6 +166,7 @@ def _done(document: Mapping[str, Any]) -> Done:
 READERS: Mapping[str, Callable[[Mapping[str, Any]], News]] = {
     "loaded": _loaded,
     "text": _answer,
+    "states": _states,
     "failed": _failed,
     "done": _done,
 }

@@ -58,7 +58,7 @@ def run_job(
                 answers.append(news)
             elif isinstance(news, Failed):
                 raise Refusal(_failure(news, child, environment, names))
-            elif loaded is not None:
+            elif isinstance(news, Done) and loaded is not None:
                 return Decoded(loaded, tuple(answers), news)
         during = "load" if loaded is None else "decode"
         raise Refusal(_failure(Failed(during, "", child.end(), ""), child, environment, names))
@@ -154,15 +154,20 @@ def stop(process: subprocess.Popen[bytes], *, grace_s: float = GRACE_S) -> None:
             process.wait(patience_s)
 
 
-def _failure(failed: Failed, child: Child, environment: Environment, names: Mapping[str, str]) -> Finding:
-    """The finding of an engine that gave up: its own words, the cause first."""
+def words_of(failed: Failed, child: Child, names: Mapping[str, str]) -> str:
+    """What an engine that gave up says of it, the cause first, with the paths of `names` called by name."""
     log = last_words(child.tail())
     told = f"{failed.type}: {failed.message}" if failed.type else failed.message
     second_hand = not failed.type or "See root cause above" in failed.message
     words = one_line([log or told] if second_hand else [told])
     if second_hand and log and not failed.type:
         words = one_line([f"{told}; the last it said: {log}"])
-    words = fit_to_print(words, names)
+    return fit_to_print(words, names)
+
+
+def _failure(failed: Failed, child: Child, environment: Environment, names: Mapping[str, str]) -> Finding:
+    """The finding of an engine that gave up over a drafter and its target."""
+    words = words_of(failed, child, names)
     if failed.during == "load":
         return Finding(
             "served-not-loaded",

@@ -4,8 +4,9 @@ T tokens of all texts, n of one, B captured boundaries, G the target's hidden si
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -17,7 +18,9 @@ from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.staged_file import staged_file
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.json_text import compact
+from eaglekit.report.model import refuse_if
 from eaglekit.target.captured import Capture, CapturedText
+from eaglekit.target.texts import Text
 
 DESCRIPTION = "eaglekit"
 """The metadata key of the description; its value is JSON under `schemas/capture.json`."""
@@ -27,25 +30,93 @@ STORED = {torch.float32: "F32", torch.bfloat16: "BF16"}
 """Dtypes that states are kept in."""
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What a capture file says of itself, known before there is a state to put into it."""
+
+    boundaries: tuple[int, ...]
+    num_layers: int
+    hidden_size: int
+    vocab_size: int
+    target: Mapping[str, str]
+    texts: Sequence[Text]
+    """In the order of the rows."""
+    dtype: torch.dtype
+    """Of the states, one of `STORED`."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The tensors, in the order of their bytes."""
+        count = sum(len(text.tokens) for text in self.texts)
+        wanted = shapes(count, len(self.boundaries), self.hidden_size)
+        floats = STORED[self.dtype]
+        return file_order(
+            Entry(name, "I64" if name in ("tokens", "argmax") else floats, shape) for name, shape in wanted.items()
+        )
+
+
+def outline(capture: Capture) -> Outline:
+    """What the file of a capture says of itself."""
+    return Outline(
+        capture.boundaries,
+        capture.num_layers,
+        capture.hidden_size,
+        capture.vocab_size,
+        capture.target,
+        [captured.text for captured in capture.texts],
+        capture.texts[0].final.dtype,
+    )
+
+
 def write_capture(capture: Capture, path: Path, *, overwrite: bool = False) -> int:
     """Write `capture` to `path`, whole or not at all; its size in bytes.
 
     Raises `Refusal` when states are not finite, when the file exists and `overwrite` is not given, or for what the
     system says.
     """
-    findings = [finding for text in capture.texts for finding in not_finite(text)]
-    if findings:
-        raise Refusal(*findings)
+    with growing(outline(capture), path, overwrite=overwrite) as add:
+        for captured in capture.texts:
+            add(captured)
+    return path.stat().st_size
+
+
+@contextmanager
+def growing(outline: Outline, path: Path, *, overwrite: bool = False) -> Iterator[Callable[[CapturedText], None]]:
+    """A file that takes the texts of `outline` one by one, in their order; it has its name when the context is left.
+
+    Raises `Refusal` as `write_capture` does; then, and after any other error inside, there is no file.
+    """
     refuse_taken(path, overwrite=overwrite)
-    entries = {entry.name: entry for entry in _entries(capture)}
-    metadata = {DESCRIPTION: compact(describe(capture)), "format": "pt"}
-    with _beside(path, overwrite=overwrite) as descriptor, open(descriptor, "wb", closefd=False) as stream:
-        stream.write(safetensors_header(entries.values(), metadata))
-        for entry in file_order(entries.values()):
-            for text in capture.texts:
-                stream.write(_rows(text, entry.name).view(torch.uint8).numpy().data)
-        stream.flush()
-        return stream.tell()
+    header = safetensors_header(outline.entries, {DESCRIPTION: compact(describe(outline)), "format": "pt"})
+    places, place = {}, len(header)
+    for entry in outline.entries:
+        places[entry.name] = place
+        place += entry.size_bytes
+    findings: list[Finding] = []
+    waiting = iter(outline.texts)
+    with _beside(path, overwrite=overwrite) as descriptor:
+
+        def add(captured: CapturedText) -> None:
+            assert captured.text == next(waiting)  # noqa: S101 - rows are in the order that the header states
+            findings.extend(not_finite(captured))
+            for name in places:
+                rows = _rows(captured, name).reshape(-1).view(torch.uint8).numpy().data
+                with writing_to(str(path)):
+                    places[name] += _write(descriptor, rows, places[name])
+
+        with writing_to(str(path)):
+            _write(descriptor, memoryview(header), 0)
+        yield add
+        refuse_if(findings)
+        assert next(waiting, None) is None  # noqa: S101 - a text without rows would be a hole of zeros
+
+
+def _write(descriptor: int, data: memoryview, place: int) -> int:
+    """All of `data` at an offset of a file; how much it was."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(descriptor, data[done:], place + done)
+    return done
 
 
 def refuse_taken(path: Path, *, overwrite: bool) -> None:
@@ -69,7 +140,7 @@ def _is_capture(path: Path) -> bool:
     return DESCRIPTION in header.metadata
 
 
-def describe(capture: Capture) -> dict[str, object]:
+def describe(capture: Outline) -> dict[str, object]:
     """The description of a capture, as it stands in the metadata."""
     return {
         "schema": SCHEMA,
@@ -80,12 +151,12 @@ def describe(capture: Capture) -> dict[str, object]:
         "target": dict(capture.target),
         "texts": [
             {
-                "identity": captured.text.identity,
-                "category": captured.text.category,
-                "length": len(captured.text.tokens),
-                "prompt_length": captured.text.prompt_length,
+                "identity": text.identity,
+                "category": text.category,
+                "length": len(text.tokens),
+                "prompt_length": text.prompt_length,
             }
-            for captured in capture.texts
+            for text in capture.texts
         ],
     }
 
@@ -114,14 +185,6 @@ def not_finite(text: CapturedText) -> Iterator[Finding]:
             )
 
 
-def _entries(capture: Capture) -> Iterator[Entry]:
-    kept: Sequence[CapturedText] = capture.texts
-    count = sum(len(text.text.tokens) for text in kept)
-    dtype = STORED[kept[0].final.dtype]
-    for name, shape in shapes(count, len(capture.boundaries), capture.hidden_size).items():
-        yield Entry(name, "I64" if name in ("tokens", "argmax") else dtype, shape)
-
-
 def _rows(text: CapturedText, name: str) -> Tensor:
     match name:
         case "tokens":
@@ -137,8 +200,12 @@ def _rows(text: CapturedText, name: str) -> Tensor:
 @contextmanager
 def _beside(path: Path, *, overwrite: bool) -> Iterator[int]:
     """A descriptor of a hidden new file beside `path`; leaving without an error syncs it and gives it the name."""
-    with writing_to(str(path)), staged_file(path, replacing=overwrite) as descriptor:
+    with ExitStack() as held:
+        with writing_to(str(path)):
+            descriptor = held.enter_context(staged_file(path, replacing=overwrite))
         yield descriptor
+        with writing_to(str(path)):
+            held.close()
 
 
 def _exists(path: Path, *, overwrite: bool) -> Finding:

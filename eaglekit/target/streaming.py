@@ -9,9 +9,8 @@ from typing import Any
 
 import torch
 import transformers
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from eaglekit import __version__
 from eaglekit.checkpoint import Tensor as Declared
@@ -19,6 +18,7 @@ from eaglekit.target.activations import expert_rounding, refuse_unrounded, round
 from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.experts import Chosen, Experts, Loaded, Memory, compute, hit_experts
 from eaglekit.target.faults import within_config
+from eaglekit.target.finishing import most_likely
 from eaglekit.target.formats.fake_quantise import Order
 from eaglekit.target.gathering import gathered
 from eaglekit.target.loading import filled, load, load_rows, prove
@@ -30,11 +30,6 @@ from eaglekit.target.skeleton import record
 from eaglekit.target.text_checks import refuse_impossible
 from eaglekit.target.texts import Text
 from eaglekit.target.weights import ModuleWeights
-
-HEAD_BYTES = 32 << 20
-"""Rows of the head that are held at once, in bytes."""
-TOKENS_AT_ONCE = 1024
-"""Tokens whose logits over those rows are held at once."""
 
 
 @dataclass
@@ -94,7 +89,7 @@ def run(
             told(block.size_bytes + block.experts_bytes)
         _note(running, columns.get(model.num_layers))
         _finish(now, running)
-        argmax = _argmax(now, [state.hidden[0] for state in running])
+        argmax = most_likely(model, reader, [state.hidden[0] for state in running], dtype, device)
         prove(reader)
         doubts = gathered(reader.doubts)
         told(model.head_source.size_bytes)
@@ -239,22 +234,3 @@ def _finish(now: _Pass, running: Sequence[_Running]) -> None:
         for state in running:
             state.hidden = norm(state.hidden)
     now.reader.spare.clear()
-
-
-def _argmax(now: _Pass, finals: Sequence[Float[Tensor, "_ G"]]) -> list[Int[Tensor, " _"]]:
-    """The most likely next token after every position; of equal ones the lowest id. The head is read once, in rows."""
-    model = now.model
-    best = [torch.full((len(final),), -torch.inf, dtype=now.dtype, device=now.device) for final in finals]
-    ids = [torch.zeros(len(final), dtype=torch.int64, device=now.device) for final in finals]
-    height = max(1, HEAD_BYTES // (model.hidden_size * now.dtype.itemsize))
-    for first in range(0, model.vocab_size, height):
-        rows = range(first, min(first + height, model.vocab_size))
-        head = load_rows(model.head_source, rows, now.reader, now.dtype, now.device)
-        for number, final in enumerate(finals):
-            for start in range(0, len(final), TOKENS_AT_ONCE):
-                part = slice(start, start + TOKENS_AT_ONCE)
-                highest, found = linear(final[part], head).max(dim=-1)
-                better = highest > best[number][part]
-                best[number][part] = torch.where(better, highest, best[number][part])
-                ids[number][part] = torch.where(better, found + first, ids[number][part])
-    return [found.cpu() for found in ids]

@@ -56,7 +56,7 @@ def ratio(
     value = then(float(top.sum() / bottom.sum()))
     if observed < 2:
         return Estimate(value, None, None, observed)
-    low, high = _ends(_resampled(top, bottom))
+    low, high = ends(_resampled(top, bottom))
     return Estimate(value, then(low), then(high), observed)
 
 
@@ -77,7 +77,7 @@ def product_of_ratios(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) 
     if observed < 2:
         return Estimate(value, None, None, observed)
     drawn = numpy.stack([numpy.nan_to_num(_resampled(top, bottom)) for top, bottom in columns])
-    low, high = _ends(1 + numpy.cumprod(drawn, axis=0).sum(axis=0))
+    low, high = ends(1 + numpy.cumprod(drawn, axis=0).sum(axis=0))
     return Estimate(value, low, high, observed)
 
 
@@ -94,7 +94,7 @@ def difference(
     value = float(a.sum() / b.sum() - c.sum() / d.sum())
     if observed < 2:
         return Estimate(value, None, None, observed)
-    low, high = _ends(_resampled(a, b) - _resampled(c, d))
+    low, high = ends(_resampled(a, b) - _resampled(c, d))
     return Estimate(value, low, high, observed)
 
 
@@ -111,7 +111,8 @@ def _divide(top: NDArray[numpy.float64], bottom: NDArray[numpy.float64]) -> NDAr
         return numpy.where(bottom > 0, top / bottom, numpy.nan)
 
 
-def _ends(drawn: NDArray[numpy.float64]) -> tuple[float, float]:
+def ends(drawn: NDArray[numpy.float64]) -> tuple[float, float]:
+    """The ends of the middle 95 of 100 resampled values; those where nothing was observed are left out."""
     import numpy
 
     low, high = numpy.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

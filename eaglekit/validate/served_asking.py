@@ -17,11 +17,13 @@ from eaglekit.serving.counters import Counters
 from eaglekit.serving.endpoint import Server
 from eaglekit.serving.job import Job, Prompt
 from eaglekit.serving.outcome import Answer, News
+from eaglekit.serving.rotation import has_latent_attention, plain_rotation
 from eaglekit.serving.running import run_job
 from eaglekit.serving.wish import Wish
 from eaglekit.target.texts import Text
 from eaglekit.validate.task import Task
 
+SAME_DRAFTS = "the same drafts as on a GPU"
 CONTEXT_STEP = 128
 """The engine's context is rounded up to a multiple: a length that nobody serves would be a test of something else."""
 
@@ -58,13 +60,14 @@ def ask(task: Task, wish: Wish, spec: Spec, texts: Sequence[Text], stop: Sequenc
         job = job_of(task, wish, spec, prompts, stop)
         done = run_job(job, wish.engine, heard=heard)
     loaded = done.loaded
+    findings = (plain_rotation(SAME_DRAFTS),) if loaded.plain_rotation else ()
     origin = {
         "name": "vllm", "version": loaded.version, "torch": loaded.torch, "device": loaded.device,
         "dtype": loaded.dtype, "quantization": loaded.quantization, "arguments": without_folders(loaded.arguments),
     }  # fmt: skip
     return Asked(
         f"vLLM {loaded.version}", done.answers, done.done.counters, loaded.dtype, loaded.boundaries,
-        loaded.why or done.done.why, job.max_model_len, origin, (_plain_rotation(),) if loaded.plain_rotation else (),
+        loaded.why or done.done.why, job.max_model_len, origin, findings,
     )  # fmt: skip
 
 
@@ -85,7 +88,7 @@ def job_of(task: Task, wish: Wish, spec: Spec, prompts: Sequence[Prompt], stop: 
         dtype=wish.dtype,
         tensor_parallel_size=wish.tensor_parallel_size,
         pipeline_parallel_size=wish.pipeline_parallel_size,
-        plain_rotation_on_cpu=spec.attention is Attention.MLA or has_latent_attention(task.target),
+        plain_rotation_on_cpu=spec.attention is Attention.MLA or _is_latent(task.target),
         arguments=wish.arguments,
     )
 
@@ -98,9 +101,8 @@ def without_folders(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def has_latent_attention(target: Target) -> bool:
-    """Whether the target's attention is MLA, by the rank of its keys and values."""
-    return bool(text_part(target.library.config, target.label)[0].get("kv_lora_rank"))
+def _is_latent(target: Target) -> bool:
+    return has_latent_attention(text_part(target.library.config, target.label)[0])
 
 
 def folder(source: Source) -> Path:
@@ -133,15 +135,4 @@ def total(parts: Sequence[Counters]) -> Counters:
         sum(part.draft_tokens for part in parts),
         sum(part.accepted for part in parts),
         tuple(map(sum, positions)),
-    )
-
-
-def _plain_rotation() -> Finding:
-    return Finding(
-        "served-plain-rotation",
-        "vLLM rotates in plain torch here: its CPU kernel turns interleaved queries wrongly",
-        place="engine",
-        got="custom_ops: -rotary_embedding",
-        expected="the same drafts as on a GPU",
-        hint="nothing to do here; serving MLA models with vLLM on a CPU needs the same setting",
     )

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.running import CHECKPOINTS, eaglekit
 
 DRAFTER, TARGET = CHECKPOINTS / "speculators-0.9-llama", CHECKPOINTS / "target-llama"
+PROMPTS = CHECKPOINTS.parent / "trained" / "prompts-llama.jsonl"
 
 FINE = [
     pytest.param(["inspect", DRAFTER], id="inspect"),
@@ -16,6 +17,10 @@ FINE = [
     pytest.param(["convert", DRAFTER, "OUT", "--target", TARGET], id="convert"),
     pytest.param(["diff", DRAFTER, DRAFTER], id="diff"),
     pytest.param(["validate", DRAFTER, "--target", TARGET], id="validate"),
+    pytest.param(
+        ["bench", DRAFTER, "--target", TARGET, "--prompts", PROMPTS, "--limit", 16, "--concurrency", "1", "--dry-run"],
+        id="bench --dry-run",
+    ),
     pytest.param(["explain"], id="explain"),
     pytest.param(["explain", "tensor-missing"], id="explain CODE"),
     pytest.param(["engines"], id="engines"),
@@ -143,7 +148,7 @@ def test_a_reader_that_goes_away_is_no_error_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["inspect", "convert", "apply", "diff", "capture", "validate", "explain", "engines", "dialects"]
+    "name", ["inspect", "convert", "apply", "diff", "capture", "validate", "bench", "explain", "engines", "dialects"]
 )
 def test_every_command_has_help_with_examples(name: str) -> None:
     done = eaglekit(name, "-h")

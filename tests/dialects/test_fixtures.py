@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ SEEN: Mapping[str, Fixture] = {
         "torchspec-vllm", "gqa", (), ("aux-layers-absent",), {**NORM31, "own_embedding": True, "target_ids": None}
     ),
     "modelopt-hf-llama": Fixture(
-        "modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), {**PLAIN, "own_embedding": False, "vocab_size": 320}
+        "modelopt", "gqa", (2, 4, 5), ("fault-modelopt-norms-twice", "fault-unsorted-map"),
+        {**PLAIN, "own_embedding": False, "vocab_size": 320},
     ),
     "modelopt-megatron-deep": Fixture("modelopt-megatron", "gqa", (2, 4, 5), (), {"num_layers": 2, "target_ids": None}),
     "modelopt-vllm-script": Fixture(
@@ -65,7 +66,40 @@ SEEN: Mapping[str, Fixture] = {
         {"num_layers": 2, "parallel_drafting": True},
     ),
     "nvidia-gpt-oss-v3": Fixture(
-        "modelopt", "gqa", (), ("aux-convention-unknown",), {"fusion_norm": FusionNorm.WHOLE, "target_ids": None}
+        "modelopt", "gqa", (), ("aux-convention-unknown", "fault-modelopt-norms-twice"),
+        {"fusion_norm": FusionNorm.WHOLE, "target_ids": None},
+    ),
+    "producer-modelopt-0.47-hf": Fixture(
+        "modelopt", "gqa", (2, 4, 5), ("fault-modelopt-norms-twice", "fault-unsorted-map"), PLAIN
+    ),
+    "producer-nemo-0.7-deepseek": Fixture(
+        "nemo", "mla", (), ("aux-layers-absent", "size-corrected"),
+        {**PLAIN, "target_family": "deepseek_v3", "target_layers": 8, "target_ids": None},
+    ),
+    "producer-nemo-0.7-deepseek-eagle3.1": Fixture(
+        "nemo", "mla", (), ("aux-layers-absent", "size-corrected"), {**NORM31, "num_layers": 1}
+    ),
+    "producer-nemo-0.7-deepseek-yarn": Fixture(
+        "nemo", "mla", (), ("aux-layers-absent", "fault-nemo-mla-scale", "size-corrected"), PLAIN
+    ),
+    "producer-nemo-0.7-gpt-oss": Fixture(
+        "nemo", "gqa", (), ("aux-layers-absent", "size-corrected"),
+        {"attention_bias": True, "mlp_bias": False, "target_family": "gpt_oss"},
+    ),
+    "producer-nemo-0.7-llama": Fixture(
+        "nemo", "gqa", (), ("aux-layers-absent", "fault-unsorted-map", "size-corrected"),
+        {**PLAIN, "num_layers": 1, "target_layers": 8, "own_embedding": True},
+    ),
+    "producer-nemo-0.7-llama-vllm": Fixture(
+        "vllm", "gqa", (), ("aux-layers-absent", "fault-unsorted-map", "size-corrected"), {**PLAIN, "num_layers": 1}
+    ),
+    "producer-nemo-0.7-peagle": Fixture(
+        "nemo", "parallel", (), ("aux-layers-absent", "fault-unsorted-map"),
+        {"num_layers": 2, "parallel_drafting": True, "mask_token_id": 1},
+    ),
+    "producer-nemo-0.7-qwen3-eagle3.1": Fixture(
+        "nemo", "gqa", (), ("aux-layers-absent", "fault-unsorted-map", "size-corrected"),
+        {**NORM31, "qk_norm": False, "target_family": "qwen3"},
     ),
     "producer-angelslim-0.5-llama": Fixture(
         "angelslim", "gqa", (), ("aux-layers-absent", "fault-rope-theta-ignored"),
@@ -75,7 +109,6 @@ SEEN: Mapping[str, Fixture] = {
         "angelslim", "gqa", (), ("aux-layers-absent", "mrope-dropped", "tie-corrected"),
         {**PLAIN, "own_head": True, "rope": Rope(5000000.0, "default")},
     ),
-    "producer-modelopt-0.47-hf": Fixture("modelopt", "gqa", (2, 4, 5), ("fault-unsorted-map",), PLAIN),
     "producer-specforge-0.2-hf": Fixture(
         "specforge", "gqa", (2, 4, 5), (), {**PLAIN, "rope": Rope(500000.0, "default")}
     ),
@@ -95,6 +128,24 @@ SEEN: Mapping[str, Fixture] = {
         "speculators", "gqa", (2, 4, 5), (), {**PLAIN, "own_embedding": True, "speculative_tokens": 3}
     ),
     "producer-speculators-0.9-saved-eagle3.1": Fixture("speculators", "gqa", (2, 4, 5), (), NORM31),
+    "producer-torchspec-2026-04-kimi-mla": Fixture(
+        "torchspec", "mla kimi", (2, 4, 5), ("context-unstated", "fault-torchspec-rope-theta"), PLAIN
+    ),
+    "producer-torchspec-2026-04-kimi-mla-vllm": Fixture(
+        "torchspec-vllm", "mla kimi", (2, 4, 5), ("context-unstated", "fault-torchspec-rope-theta"), PLAIN
+    ),
+    "producer-torchspec-2026-04-llama": Fixture("torchspec", "gqa", (2, 4, 5), (), {**PLAIN, "target_ids": None}),
+    "producer-torchspec-2026-04-llama-vllm": Fixture("torchspec-vllm", "gqa", (2, 4, 5), (), PLAIN),
+    "producer-torchspec-2026-08-kimi-mla-eagle3.1": Fixture(
+        "torchspec-vllm", "mla kimi", (2, 4, 5), ("context-unstated", "fault-torchspec-rope-theta"), NORM31
+    ),
+    "producer-torchspec-2026-08-kimi-mla-eagle3.1-vllm": Fixture(
+        "torchspec-vllm", "mla kimi", (2, 4, 5), ("context-unstated", "fault-torchspec-rope-theta"), NORM31
+    ),
+    "producer-torchspec-2026-08-llama-eagle3.1": Fixture("torchspec-vllm", "gqa", (2, 4, 5), (), NORM31),
+    "producer-torchspec-2026-08-qwen3-mla-eagle3.1": Fixture(
+        "torchspec-vllm", "mla", (2, 4, 5), ("fault-torchspec-rope-theta",), NORM31
+    ),
     "safeailab-llama": Fixture("safeailab", "gqa", (), ("aux-layers-absent",), {**PLAIN, "head_dim": 16}),
     "safeailab-llama-bin": Fixture("safeailab", "gqa", (), ("aux-layers-absent",), {**PLAIN, "head_dim": 16}),
     "specdrift-gpt-oss": Fixture(
@@ -124,11 +175,11 @@ SEEN: Mapping[str, Fixture] = {
         "speculators", "parallel", (2, 4, 5), (), {"num_layers": 2, "own_embedding": True, "parallel_drafting": True}
     ),
     "torchspec-kimi-k25-mla": Fixture(
-        "torchspec", "mla kimi", (2, 30, 58), ("context-unstated",),
+        "torchspec", "mla kimi", (2, 30, 58), ("context-unstated", "fault-torchspec-rope-theta"),
         {**PLAIN, "max_position_embeddings": None, "target_ids": None},
     ),
     "torchspec-kimi-k26-eagle3.1-mla-vllm": Fixture(
-        "torchspec-vllm", "mla kimi", (2, 30, 58), ("context-unstated",), NORM31
+        "torchspec-vllm", "mla kimi", (2, 30, 58), ("context-unstated", "fault-torchspec-rope-theta"), NORM31
     ),
     "vllm-native-qwen3": Fixture("vllm", "qk", (2, 18, 33), (), {"qk_norm": True, "num_aux_states": 3}),
 }  # fmt: skip
@@ -230,6 +281,33 @@ def test_the_target_s_depth_alone_does_not_decide_ids_that_were_copied_without_c
     # [1, 23, 44] is the output-of default of 48 blocks, in a format whose ids are boundaries.
     outcome = reading("speculators-0.1-llama4", target_facts={"target_layers": 48})
     assert "aux-convention-unknown" in {finding.code for finding in outcome.findings}
+
+
+def test_one_drafter_exported_for_two_readers_reads_the_same_layers():
+    # The two files differ in nothing but their ids, and in no sign of the reader they were meant for.
+    name = "producer-torchspec-2026-08-kimi-mla-eagle3.1"
+    stored = [open_folder(FIXTURES / folder).config["eagle_config"] for folder in (name, f"{name}-vllm")]
+    assert [config["eagle_aux_hidden_state_layer_ids"] for config in stored] == [[1, 3, 4], [2, 4, 5]]
+    assert {reading(folder).drafter.spec.aux_layers for folder in (name, f"{name}-vllm")} == {(2, 4, 5)}
+
+
+def test_ids_of_kimi_that_are_no_default_list_are_asked_about():
+    ids = {"eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 2, 6]}}
+    opened = open_folder(FIXTURES / "producer-torchspec-2026-08-kimi-mla-eagle3.1")
+    outcome = read(replace(opened, config={**opened.config, **ids}))
+    assert "aux-convention-unknown" in {finding.code for finding in outcome.findings}
+
+
+def test_mscale_that_automodel_does_not_apply_is_switched_off():
+    scaling = reading("producer-nemo-0.7-deepseek-yarn").drafter.spec.rope.parameters
+    assert (scaling["mscale"], scaling["mscale_all_dim"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("said", [10000.0, 50000.0])
+def test_the_user_s_word_on_the_base_that_torchspec_ignored_settles_it(said):
+    outcome = reading("producer-torchspec-2026-04-kimi-mla", facts={"rope_theta": said})
+    assert outcome.drafter.spec.rope.theta == said
+    assert "fault-torchspec-rope-theta" not in {finding.code for finding in outcome.findings}
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from eaglekit.dialects.families import family_of
-from eaglekit.engines import ENGINES, as_markdown, capabilities_table, engines_markdown, engines_table
+from eaglekit.engines import ENGINES, as_markdown, capabilities_table, engine_markdown, engines_table
 from eaglekit.engines.checks.layers import ID_RULES
 from eaglekit.engines.rules import UNITED, Behaviour, Feature, compose
-from eaglekit.report import Refusal
+from eaglekit.report import Refusal, Table
 
 NAMES = list(ENGINES)
 
@@ -93,6 +93,12 @@ def test_markdown_has_a_line_for_every_row_and_keeps_bars_inside_cells() -> None
     assert {line.count(" | ") for line in lines} == {len(table.columns) - 1}
 
 
-def test_the_documentation_has_a_section_for_every_engine() -> None:
-    text = engines_markdown()
-    assert [engine.title for engine in ENGINES.values() if f"## {engine.title}\n" not in text] == []
+@pytest.mark.parametrize("name", NAMES)
+def test_the_documentation_of_an_engine_has_a_line_for_every_row(name: str) -> None:
+    text = engine_markdown(ENGINES[name])
+    assert sum(line.startswith("| ") for line in text.splitlines()) == len(ENGINES[name].rows) + 2
+
+
+def test_a_star_in_a_cell_is_no_emphasis() -> None:
+    table = Table("names", "Names", ("name",), (("*lm_head.weight",),))
+    assert as_markdown(table).splitlines()[-1] == "| \\*lm_head.weight |"

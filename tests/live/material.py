@@ -24,9 +24,10 @@ def importable_fixtures() -> Iterator[None]:
 
 with importable_fixtures():
     from recipes import targets as bare_targets
+    from recipes.shapes import Grouped, Shapes, around, chunk_norms, grouped_layer, latent_layer
     from recipes.stand_in import Fixture, StandIn, parameters
     from recipes.write import write
-    from recording.drafters import DRAFTERS, GROUPED, Recorded, latent, plain
+    from recording.drafters import DRAFTERS, GROUPED, LATENT, Recorded, latent, plain
     from recording.targets import HIDDEN, TARGETS, VOCABULARY
 
 KINDS = {recorded.fixture.name: recorded for recorded in DRAFTERS}
@@ -62,14 +63,21 @@ __all__ = [
     "GROUPED",
     "HIDDEN",
     "KINDS",
+    "LATENT",
     "ROOT",
     "TARGETS",
     "TRAINED",
     "VOCABULARY",
     "Fixture",
+    "Grouped",
     "Recorded",
+    "Shapes",
     "StandIn",
+    "around",
+    "chunk_norms",
+    "grouped_layer",
     "latent",
+    "latent_layer",
     "parameters",
     "plain",
     "whole_target",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.serving import streaming_server
+
 FILES = {
     "__init__.py": """
 import os, signal, subprocess, sys, time
@@ -69,6 +71,9 @@ def load(folder):
     "_version.py": "__version__ = version = '9.8.7'\n",
     "engine/__init__.py": "",
     "engine/arg_utils.py": "class EngineArgs:\n    __dataclass_fields__ = {}\n",
+    "entrypoints/__init__.py": "",
+    "entrypoints/cli/__init__.py": "",
+    "entrypoints/cli/main.py": Path(streaming_server.__file__).read_text(encoding="utf-8"),
     "platforms.py": """
 from types import SimpleNamespace
 

@@ -9,7 +9,7 @@ import pytest
 
 from eaglekit.serving.counters import Counters
 from eaglekit.serving.job import Job, Prompt
-from eaglekit.serving.outcome import Answer, Done, Loaded, Unreadable, parse
+from eaglekit.serving.outcome import Answer, Done, Loaded, States, Unreadable, parse
 
 LINES = (Path(__file__).parent / "data" / "outcome-vllm-0.32.jsonl").read_text(encoding="utf-8").splitlines()
 """What the child told of vLLM 0.32 with fixtures/trained/llama-eagle3.1, shortened."""
@@ -44,12 +44,21 @@ def test_a_round_holds_its_drafts_and_their_best_logits() -> None:
         pytest.param('{"kind": "done", "counters": 3, "why": ""}', id="counters of another kind"),
         pytest.param(LINES[1].replace('"answer":[', '"answer":[true,'), id="a token that is none"),
         pytest.param(LINES[1].replace('"answer":[', '"answer":[1.5,'), id="a token with a fraction"),
+        pytest.param('{"kind": "states", "identity": "a", "file": "../a", "argmax": []}', id="a file elsewhere"),
+        pytest.param(
+            '{"kind": "states", "identity": "a", "file": "a", "argmax": [1.5]}', id="a next token with a fraction"
+        ),
         pytest.param("[" * 100_000, id="nested without end"),
     ],
 )
 def test_a_line_that_is_none_is_told(line: str) -> None:
     with pytest.raises(Unreadable):
         parse(line)
+
+
+def test_states_are_a_file_and_the_next_token_of_every_place() -> None:
+    line = '{"kind": "states", "identity": "a", "file": "0-8c7a.safetensors", "argmax": [3, 1]}'
+    assert parse(line) == States("a", "0-8c7a.safetensors", (3, 1))
 
 
 def test_an_engine_without_these_counters_tells_none() -> None:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from eaglekit.report import Refusal
 from eaglekit.report.schemas import problems
 from eaglekit.target.capture_file import read_capture, write_capture
-from eaglekit.target.capture_writing import describe
+from eaglekit.target.capture_writing import describe, outline
 from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.texts import Text
 from tests.target.models import codes
@@ -52,7 +52,7 @@ def test_what_was_written_is_read_again(dtype: str, boundaries: tuple[int, ...],
     size_bytes = write_capture(capture, tmp_path / "capture")
     again = read_capture(tmp_path / "capture")
     assert size_bytes == (tmp_path / "capture").stat().st_size
-    assert describe(again) == describe(capture)
+    assert describe(outline(again)) == describe(outline(capture))
     for one, other in zip(capture.texts, again.texts, strict=True):
         assert one.text == other.text
         assert one.states.dtype == other.states.dtype
@@ -85,7 +85,7 @@ def test_other_readers_of_safetensors_read_it(tmp_path: Path) -> None:
 def test_the_description_follows_its_schema_and_the_same_capture_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_capture(made(), tmp_path / name)
-    assert problems(describe(made()), "capture") == []
+    assert problems(describe(outline(made())), "capture") == []
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import linear
 
 from eaglekit.report import Refusal
-from eaglekit.target import streaming
+from eaglekit.target import finishing
 from eaglekit.target.generation import resident
 from eaglekit.target.memory import plan_memory
 from eaglekit.target.model import TargetModel
@@ -165,8 +165,8 @@ def test_the_head_in_slices_gives_the_argmax_of_the_whole(tmp_path: Path, monkey
     make(tmp_path)
     model = opened(tmp_path)
     captured = run(model, TEXTS, boundaries=[]).texts
-    monkeypatch.setattr(streaming, "HEAD_BYTES", 7 * 64 * 4)
-    monkeypatch.setattr(streaming, "TOKENS_AT_ONCE", 4)
+    monkeypatch.setattr(finishing, "HEAD_BYTES", 7 * 64 * 4)
+    monkeypatch.setattr(finishing, "TOKENS_AT_ONCE", 4)
     sliced = run(model, TEXTS, boundaries=[]).texts
     head = model.head("cpu", torch.float32)
     for one, other in zip(captured, sliced, strict=True):

@@ -230,6 +230,7 @@ COMMON_DROPPED: tuple[Dropped, ...] = (
     Dropped("attention_dropout", "drop-out is off when serving"),
     Dropped("hidden_dropout", "drop-out is off when serving"),
     Dropped("initial_context_length", "repeats the rope scaling's original length"),
+    Dropped("qk_head_dim", "repeats qk_nope_head_dim plus qk_rope_head_dim; transformers 5 writes it"),
     Dropped("attn_implementation", "chooses a kernel, not a function"),
     Dropped("_attn_implementation", "chooses a kernel, not a function"),
     Dropped("attn_implementation_internal", "chooses a kernel, not a function"),

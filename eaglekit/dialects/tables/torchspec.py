@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eaglekit.dialects import keys as k
 from eaglekit.dialects.dialect import Clue, Dialect, IdMeaning
-from eaglekit.dialects.families import BOUNDARY, OUTPUT_OF
+from eaglekit.dialects.families import OUTPUT_OF
 from eaglekit.dialects.keys import Codec, Dropped, Key
 from eaglekit.dialects.rows import table
 from eaglekit.dialects.tables import groups as g
@@ -64,7 +64,7 @@ TORCHSPEC = Dialect(
 
 TORCHSPEC_VLLM = Dialect(
     name="torchspec-vllm",
-    title="TorchSpec, exported with --vllm",
+    title="TorchSpec, exported with layers.0",
     sources=_SOURCES,
     needs=(g.LAYERS_0, *_NOT_OTHERS, Clue("no tensor", "model.*"), Clue("no tensor", "layers.1.*")),
     supports=_MARKS,
@@ -75,9 +75,10 @@ TORCHSPEC_VLLM = Dialect(
     fixed=(*g.NVIDIA_FIXED, *g.PLAIN_FIXED),
     dropped_keys=_DROPPED,
     ids=(
+        # Since f1c59f1 (2026-06-30) layers.0 is written without --vllm too, and then the ids are as trained.
         IdMeaning(
-            BOUNDARY,
-            "TorchSpec tools/convert_to_hf.py adds 1 to the ids of a kimi_k2 drafter exported with --vllm",
+            None,
+            "TorchSpec tools/convert_to_hf.py adds 1 to the ids of a kimi_k2 drafter only with --vllm",
             when=Clue("value", "model_type", ("kimi_k2",)),
         ),
         IdMeaning(OUTPUT_OF, "TorchSpec tools/convert_to_hf.py leaves the ids of every other model_type as trained"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from eaglekit.report.codes import (
+    bench,
     card,
     checkpoint,
     command,
@@ -47,6 +48,7 @@ CODES: Mapping[str, Code] = _collect(
     plan.CODES,
     reference.CODES,
     serving.CODES,
+    bench.CODES,
     target.CODES,
     prompts.CODES,
     quantisation.CODES,

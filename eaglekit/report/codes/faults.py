@@ -35,6 +35,14 @@ CODES: tuple[Code, ...] = (
         ("NVIDIA/Model-Optimizer examples/speculative_decoding/scripts/convert_to_vllm_ckpt.py",),
     ),
     Code(
+        "fault-modelopt-norms-twice", NOTE, "Model-Optimizer trains with one norm more than engines apply",
+        "In its Hugging Face trainer the decoder layer's own input_layernorm still runs on the hidden state before "
+        "hidden_norm does. With a flat input_layernorm nothing changes; with an uneven one the trained function is "
+        "another than the served one. Its own module was run on our output to see it.",
+        "Nothing in the file can be set right; measure what is accepted.",
+        ("NVIDIA/Model-Optimizer modelopt/torch/speculative/plugins/modeling_eagle.py",),
+    ),
+    Code(
         "fault-rope-theta-ignored", WARNING, "the trainer may have ignored rope_theta",
         "Several trainers build the rotary embedding without a base, so the drafter was trained at 10000 while its config "
         "says another number, which engines believe. AngelSlim does so up to 0.5.0, in plain, linear and dynamic rope, "
@@ -63,9 +71,18 @@ CODES: tuple[Code, ...] = (
         ("TorchSpec tools/convert_to_hf.py",),
     ),
     Code(
-        "fault-nemo-mla-scale", WARNING, "an MLA drafter trained with another softmax scale",
-        "Automodel leaves yarn's mscale out of the softmax scale of its MLA drafters; every engine applies it.",
-        "Expect lower acceptance than in training.",
+        "fault-torchspec-rope-theta", WARNING, "TorchSpec may have ignored rope_theta",
+        "Until August 2026 TorchSpec built the yarn embedding of its latent-attention drafters at base 10000, while its "
+        "Kimi config says 50000, which engines believe. A drafter trained so loses acceptance with distance, in every "
+        "engine. Both kinds of files say version 0.1.0, so the value is kept.",
+        "Validate both readings, the second with --set rope_theta=10000.",
+        ("TorchSpec torchspec/models/draft/deepseek_eagle.py",),
+    ),
+    Code(
+        "fault-nemo-mla-scale", WARNING, "an MLA drafter trained without yarn's mscale",
+        "Automodel leaves yarn's mscale out of the rotary table and of the softmax scale of its MLA drafters; every "
+        "engine applies it, so the drafter would run with sharper attention than it was trained with.",
+        "Corrected: mscale and mscale_all_dim are written as 0, which switches both off.",
         ("NVIDIA-NeMo/Automodel draft_deepseek.py",),
     ),
 )  # fmt: skip

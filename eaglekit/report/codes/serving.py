@@ -71,6 +71,25 @@ CODES: tuple[Code, ...] = (
         ("vLLM 0.32.0 vllm/model_executor/layers/rotary_embedding/base.py, forward_cpu",),
     ),
     Code(
+        "engine-not-loaded", ERROR, "the engine does not run this target with its states handed out",
+        "vLLM hands out states for the families it knows EAGLE-3 drafters for, and in 0.32 not over pipeline stages. Weights that do not fit, or a family it does not know, end the same way. What it says last is in "
+        "the finding, with the place in its source.",
+        "Change how it is started with --engine-arg, spread it with --tensor-parallel-size, or leave --engine out: the target is then run here, block by block.",
+        ("vLLM 0.32.0 vllm/v1/spec_decode/extract_hidden_states.py", "vLLM 0.32.0 vllm/config/model.py, verify_with_parallel_config"),
+    ),
+    Code(
+        "engine-broke-off", ERROR, "the engine gave up over a text",
+        "It loaded the target, and failed while texts went through: memory for logits of the whole vocabulary, which the next tokens are read from, a layer that this family cannot hand out, a crash.",
+        "The engine's own words name the place. A smaller max_num_batched_tokens takes less memory.",
+    ),
+    Code(
+        "engine-states-unusable", ERROR, "what the engine hands out is no capture of the target",
+        "States one layer off look like states, and a drafter that is measured on them looks bad for no reason. So layers, shapes, tokens and dtype are compared, and the target's own head is asked at some positions "
+        "whether it says the engine's next token: with other states, or another norm, it does not.",
+        "Try another version of vLLM, or --dtype float32 or bfloat16. Without --engine the target is run here.",
+        ("vLLM 0.32.0 vllm/distributed/kv_transfer/kv_connector/v1/example_hidden_states_connector.py",),
+    ),
+    Code(
         "endpoint-address", ERROR, "this is no address of a server",
         "The address is where clients of the server reach it. A password in it would end up in reports and logs.",
         "Give http://HOST:PORT; the key belongs into the variable VLLM_API_KEY.",

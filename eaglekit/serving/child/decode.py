@@ -75,7 +75,9 @@ def load(job: dict[str, Any], alone: bool) -> tuple[Any, dict[str, Any], dict[st
         arguments["dtype"] = job["dtype"]
     arguments |= job["arguments"]
     speculation = job["speculative_config"]
-    llm = LLM(model=job["target"], speculative_config={**speculation, "model": job["drafter"]}, **arguments)
+    # What extracts states drafts nothing, and has no model of its own.
+    drafter = {"model": job["drafter"]} if job["drafter"] is not None else {}
+    llm = LLM(model=job["target"], speculative_config={**speculation, **drafter}, **arguments)
     arguments["speculative_config"] = speculation
     facts = {
         "version": vllm.__version__,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -36,13 +37,18 @@ class Outcome:
         self.tell("failed", during=during, type=type(error).__name__, message=str(error), place=place, **news)
 
 
-def end_with_the_parent() -> None:
-    """End this process and its children soon after the parent has ended, however it did: nobody would stop them."""
+def end_with_the_parent(folder: Path | None = None) -> None:
+    """End this process and its children soon after the parent has ended, however it did: nobody would stop them.
+
+    `folder` is removed then, which the parent would have done.
+    """
     parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(LOOK_EVERY_S)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
     # The parent makes this process the leader of its group; otherwise others would be hit.
