@@ -31,8 +31,9 @@ CANNOT = {
     "tokenspeed": {GPT_OSS, PARALLEL},
     "torchspec": {GPT_OSS, PARALLEL},
     "trtllm": {PARALLEL},
+    "gguf": LATENT | {GPT_OSS, PARALLEL} | {name for name in DRAFTERS if "eagle3.1" in name},
 }
-"""Layout -> what it has no spelling for, or its reader no code: latent attention, biases, parallel drafts."""
+"""Layout -> what it has no spelling for, or its reader no code: latent attention, biases, parallel drafts, 3.1 norms."""
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
