@@ -33,7 +33,7 @@ CANNOT = {
     "trtllm": {PARALLEL},
     "gguf": LATENT | {GPT_OSS, PARALLEL} | {name for name in DRAFTERS if "eagle3.1" in name},
 }
-"""Layout -> what it has no spelling for, or its reader no code: latent attention, biases, parallel drafts, 3.1 norms."""
+"""Layout -> what it has no spelling for, or its reader no code: latent attention, biases, parallel drafts, norms."""
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
