@@ -186,10 +186,15 @@ class Trials:
     """What runs it."""
     untried: Mapping[Feature, str]
     """Rows that cannot be tried where it runs, and why."""
+    drafters: tuple[str, ...] = ("*",)
+    """The classes that are tried, as rows name them."""
+    on: str = "the engine itself"
+    """What of the engine runs."""
 
     def cover(self, row: Capability) -> bool:
         """Whether the suite tries `row`."""
-        return self.version in row.span and row.feature not in self.untried
+        tried = "*" in self.drafters or row.drafter in ("*", *self.drafters)
+        return tried and self.version in row.span and row.feature not in self.untried
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from functools import partial
 
 from eaglekit.dialects.families import FAMILIES, SGLANG_DEEPSEEK, SGLANG_GPT_OSS
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -13,6 +14,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     releases,
     since,
@@ -119,6 +121,27 @@ _SIZES = (
     _("*",   F.ROPE_SCALING,       EVER,            B.HONOURED,       _llama),
 )  # fmt: skip
 
+_WHOLE = "the class alone does not show it"
+
+TRIALS = Trials(
+    Version.parse("0.5.23"),
+    "make test-sglang",
+    {
+        F.SPECULATORS_FORMAT: "nothing of it reads one",
+        F.LOOKUP: _WHOLE,
+        F.FC_BY_WIDTH: "a drafter of one captured state is nobody's",
+        F.USE_AUX: _WHOLE,
+        F.PARALLEL: _WHOLE,
+        F.RUNNERS: _WHOLE,
+        F.IDS: _WHOLE,
+        F.DEFAULT_IDS: _WHOLE,
+        F.LAST_BOUNDARY: _WHOLE,
+        F.EMBEDDING: _WHOLE,
+    },
+    ("llama",),
+    "SGLang's own drafter class and weight loader, on a CPU and without its attention kernels,",
+)
+
 SGLANG = Engine(
     name="sglang",
     title="SGLang",
@@ -134,5 +157,6 @@ SGLANG = Engine(
         DrafterClass(MLA, Attention.MLA, "its Kimi MLA drafter"),
     ),
     rows=(*_CLASSES, *_TENSORS, *_SWITCHES, *_LAYERS, *_SIZES),
+    trials=TRIALS,
     hint="--speculative-algorithm EAGLE3; --speculative-token-map is ignored for EAGLE-3, d2t is what counts",
 )  # fmt: skip
