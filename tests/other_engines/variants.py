@@ -112,6 +112,11 @@ def renamed(old: str, new: str) -> Change:
     return change
 
 
+def _prefixed(config: Config, tensors: Tensors) -> None:
+    for name in [name for name in tensors if name not in {"lm_head.weight", "d2t", "t2d"}]:
+        tensors[f"model.{name}"] = tensors.pop(name)
+
+
 def without(*names: str) -> Change:
     """Tensors left out."""
 
@@ -172,6 +177,8 @@ def _no_map(config: Config, tensors: Tensors) -> None:
 def _four_states(config: Config, tensors: Tensors) -> None:
     tensors["fc.weight"] = np.concatenate([tensors["fc.weight"], _noise((128, 128), 0.1)], 1)
     config["num_aux_hidden_states"] = 4
+    config["eagle_aux_hidden_state_layer_ids"] = [2, 4, 5, 6]
+    config["eagle_config"] = {"eagle_aux_hidden_state_layer_ids": [1, 3, 4, 5], "use_aux_hidden_state": True}
 
 
 def _null(config: Config, tensors: Tensors) -> None:
@@ -181,7 +188,7 @@ def _null(config: Config, tensors: Tensors) -> None:
 def _two_layers(config: Config, tensors: Tensors) -> None:
     config["num_hidden_layers"] = 2
     for name in [name for name in tensors if name.startswith("midlayer.")]:
-        array = tensors[name]
+        array = tensors[name.replace("midlayer.", "layers.0.")] = tensors.pop(name)
         wide = array.ndim == 2 and array.shape[1] == 256 and "self_attn" in name
         if not name.endswith("input_layernorm.weight"):
             tensors[name.replace("midlayer.", "layers.1.")] = array[:, :128] if wide else array
@@ -190,6 +197,7 @@ def _two_layers(config: Config, tensors: Tensors) -> None:
 def _wide_target(config: Config, tensors: Tensors) -> None:
     config["target_hidden_size"] = 256
     tensors["fc.weight"] = _noise((128, 768), 0.1)
+    tensors["embed_tokens.weight"] = _noise((256, 128), 0.1)  # its own: the target's is too wide
 
 
 VARIANTS: Mapping[str, Variant] = {
@@ -198,6 +206,7 @@ VARIANTS: Mapping[str, Variant] = {
     "an unknown class name": Variant(key(architectures=["Eagle3Speculator"]), OUTPUTS),
     "names of later trainers": Variant(renamed("midlayer.", "layers.0."), OUTPUTS),
     "an outer prefix": Variant(renamed("", "model."), OUTPUTS),
+    "an outer prefix but for the head": Variant(_prefixed, OUTPUTS),
     "an embedding of its own": Variant(added("embed_tokens.weight", 256, 128), OUTPUTS),
     "an unknown tensor": Variant(added("stranger.weight", 8), OUTPUTS),
     "state norms": Variant(_state_norms, OUTPUTS),

@@ -57,8 +57,8 @@ OPENVINO = Engine(
         _("*", F.ROPE_SCALING,         EVER, B.HONOURED,      _model),
     ),
     hint="export with optimum-cli export openvino --trust-remote-code; write the layers, as outputs of blocks with "
-         'spaces between, beside eagle3_mode in the exported XML: <hidden_layers_list value="2 16 29" />; the file\'s ids '
-         "are not read, and the default lies one block later than everybody else's",
+         'spaces between, beside eagle3_mode in the exported XML: <hidden_layers_list value="2 16 29" />; the ids of the '
+         "file are not read, and the default lies one block later than everybody else's",
     trials=Trials(
         Version.parse("2026.4.1"), "make test-openvino", {F.RUNNERS: "there is one pipeline for a CPU"},
     ),

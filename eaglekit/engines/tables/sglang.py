@@ -79,6 +79,9 @@ _SWITCHES = (
     _("*",   F.NORM_BEFORE_RESIDUAL, EVER,             B.ABSENT,   _llama),
     _("*",   F.QK_NORM,              EVER,             B.ABSENT,   _llama),
     _("*",   F.ATTENTION_BIAS,       EVER,             B.ABSENT,   _llama),
+    # The key that gives fc a bias gives the attention's output one too, of whatever lies in memory.
+    _(LLAMA, F.OUTPUT_BIAS,          EVER,             B.HONOURED, "sglang/srt/models/llama.py",
+      ("attention_bias", "bias")),
     _("*",   F.MLP_BIAS,             EVER,             B.ABSENT,   _llama),
     _(LLAMA, F.FC_BIAS,              EVER,             B.HONOURED, _llama, ("bias",)),
     _("*",   F.USE_AUX,              since("0.5.12"),  B.HONOURED, "sgl-project/sglang#14920",
