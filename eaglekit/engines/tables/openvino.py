@@ -23,7 +23,8 @@ OPENVINO = Engine(
     classes=(DrafterClass("llama", Attention.GQA, "its drafter"),),
     rows=(
         _("*", F.LOOKUP,               EVER, B.EXACT,         _main),
-        _("*", F.ARCHITECTURES,        EVER, B.HONOURED,      _main, ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM")),
+        _("*", F.ARCHITECTURES,        EVER, B.HONOURED,      _main,
+          ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM")),
         _("*", F.OUTER_PREFIX,         EVER, B.HONOURED,      _model),
         _("*", F.LAYER_NAMES,          EVER, B.WARNED,        _model, ("midlayer.",)),
         _("*", F.UNEXPECTED_TENSOR,    EVER, B.WARNED,        _model),
@@ -57,8 +58,8 @@ OPENVINO = Engine(
         _("*", F.ROPE_SCALING,         EVER, B.HONOURED,      _model),
     ),
     hint="export with optimum-cli export openvino --trust-remote-code; write the layers, as outputs of blocks with "
-         'spaces between, beside eagle3_mode in the exported XML: <hidden_layers_list value="2 16 29" />; the ids of the '
-         "file are not read, and the default lies one block later than everybody else's",
+         'spaces between, beside eagle3_mode in the exported XML: <hidden_layers_list value="2 16 29" />; the ids of '
+         "the file are not read, and the default lies one block later than everybody else's",
     trials=Trials(
         Version.parse("2026.4.1"), "make test-openvino", {F.RUNNERS: "there is one pipeline for a CPU"},
     ),
