@@ -59,11 +59,6 @@ def test_it_has_no_class_for_mla_drafters() -> None:
     assert read(made(MLA), "openvino").effects[0].code == "engine-class-unregistered"
 
 
-def test_sglang_s_key_for_a_bias_of_fc_makes_one_of_the_attention_s_output() -> None:
-    artefact = made(LLAMA.replacing(fusion_bias=True), config={"bias": True})
-    assert "o_proj.bias" in sentence(artefact, "sglang", "engine-tensor-missing")
-
-
 def test_what_is_run_here_of_sglang_is_its_llama_class() -> None:
     rows = [row for row in ENGINES["sglang"].rows if ENGINES["sglang"].confirmation(row).value == "run here"]
     assert {row.drafter for row in rows} == {"*", "llama"}
