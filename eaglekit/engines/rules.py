@@ -190,11 +190,16 @@ class Trials:
     """Rows that cannot be tried where it runs, and why."""
     families: frozenset[str]
     """Families of targets for which rows of their own are tried."""
+    drafters: tuple[str, ...] = ("*",)
+    """The classes that are tried, as rows name them."""
+    on: str = "the engine itself"
+    """What of the engine runs."""
 
     def cover(self, row: Capability) -> bool:
         """Whether the suite tries `row`."""
-        known = not row.family or row.family in self.families
-        return known and self.version in row.span and row.feature not in self.untried
+        drafter = "*" in self.drafters or row.drafter in ("*", *self.drafters)
+        family = not row.family or row.family in self.families
+        return drafter and family and self.version in row.span and row.feature not in self.untried
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,9 +224,10 @@ def _argument(case: Case, row: Capability) -> Found:
     if not wanted:
         yield Unknown(f"{case.title} takes its layers from an argument; which ones are right is not decided")
         return
-    if depth is not None and wanted == default_boundaries(depth):
+    later = _LATER.get(case.does(Feature.DEFAULT_IDS), 0)
+    if depth is not None and wanted == tuple(boundary + later for boundary in default_boundaries(depth)):
         return
     ids = families.OUTPUT_OF.encode(wanted, depth) if 0 not in wanted else ()
-    needs = f"eagle3_layers_to_capture={{{listed(ids)}}}" if ids else "a state that its argument cannot name"
+    needs = f"{row.values[0]}={{{listed(ids)}}}" if ids else "a state that its argument cannot name"
     text = f"reads no layer ids from the file: it needs {needs} and takes its default layers without it"
     yield case.effect(Verdict.DEGRADED if ids else Verdict.MISREADS, ARGUMENT, text, row)

@@ -134,6 +134,9 @@ def vocabulary_map(case: Case) -> Found:
     other = not stored and pruned and spec.target_ids != tuple(range(spec.draft_vocab_size))
     if not stored and gone.behaviour is Behaviour.REJECTED:
         yield case.effect(Verdict.REJECTS, "engine-map-wrong", "refuses a file without d2t", gone)
+    elif not stored and gone.behaviour is Behaviour.UNINITIALISED:
+        text = "finds no d2t and sends drafts to whatever ids its memory holds, at full vocabulary too"
+        yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, gone)
     elif other and gone.behaviour is Behaviour.IDENTITY:
         text = "finds no d2t and takes draft id i for target id i"
         yield case.effect(Verdict.MISREADS, "engine-map-wrong", text, gone)

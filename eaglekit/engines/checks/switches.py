@@ -84,6 +84,8 @@ def _optional(case: Case, optional: OptionalParts) -> Found:
     elif built and names and row.behaviour is Behaviour.NOT_APPLIED:
         text = f"loads {some(names)} and never applies them"
         yield case.effect(Verdict.MISREADS, "engine-switch-ignored", text, row)
+    elif names and row.behaviour is Behaviour.REJECTED:
+        yield case.effect(Verdict.REJECTS, "engine-tensor-rejected", f"cannot serve a drafter with {some(names)}", row)
     elif built and not names:
         yield from _without_weights(case, optional)
     elif names and not built:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from eaglekit.engines.rules import Engine
+from eaglekit.engines.tables.openvino import OPENVINO
 from eaglekit.engines.tables.others import (
     ATOM,
     LLAMA_CPP,
@@ -26,6 +27,7 @@ _ALL = (
     TOKENSPEED,
     ATOM,
     LLAMA_CPP,
+    OPENVINO,
     RTP_LLM,
     TPU_INFERENCE,
     SGLANG_JAX,

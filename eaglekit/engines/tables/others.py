@@ -57,7 +57,7 @@ TRTLLM = Engine(
         _(LLAMA, F.ATTENTION_BIAS,       EVER,              B.HONOURED,     _trt, ("attention_bias",)),
         _(LLAMA, F.MLP_BIAS,             EVER,              B.HONOURED,     _trt, ("mlp_bias",)),
         _("*",   F.RUNNERS,              EVER,              B.V1,           _trt),
-        _("*",   F.IDS,                  EVER,              B.ARGUMENT,     _trt),
+        _("*",   F.IDS,                  EVER,              B.ARGUMENT,     _trt, ("eagle3_layers_to_capture",)),
         _("*",   F.WIDTH,                EVER,              B.ARGUMENT,     _trt),
         _("*",   F.TARGET_WIDTH,         EVER,              B.HONOURED,     _trt),
         _("*",   F.DRAFT_VOCAB_ABSENT,   EVER,              B.WARNED,       _trt),

@@ -6,6 +6,7 @@ from functools import partial
 
 from eaglekit.dialects.families import FAMILIES, SGLANG_DEEPSEEK, SGLANG_GPT_OSS
 from eaglekit.drafter import Attention
+from eaglekit.engines.model import Version
 from eaglekit.engines.rules import (
     EVER,
     Behaviour,
@@ -13,6 +14,7 @@ from eaglekit.engines.rules import (
     DrafterClass,
     Engine,
     Feature,
+    Trials,
     before,
     releases,
     since,
@@ -77,6 +79,9 @@ _SWITCHES = (
     _("*",   F.NORM_BEFORE_RESIDUAL, EVER,             B.ABSENT,   _llama),
     _("*",   F.QK_NORM,              EVER,             B.ABSENT,   _llama),
     _("*",   F.ATTENTION_BIAS,       EVER,             B.ABSENT,   _llama),
+    # The key that gives fc a bias gives the attention's output one too, of whatever lies in memory.
+    _(LLAMA, F.OUTPUT_BIAS,          EVER,             B.HONOURED, "sglang/srt/models/llama.py",
+      ("attention_bias", "bias")),
     _("*",   F.MLP_BIAS,             EVER,             B.ABSENT,   _llama),
     _(LLAMA, F.FC_BIAS,              EVER,             B.HONOURED, _llama, ("bias",)),
     _("*",   F.USE_AUX,              since("0.5.12"),  B.HONOURED, "sgl-project/sglang#14920",
@@ -119,6 +124,28 @@ _SIZES = (
     _("*",   F.ROPE_SCALING,       EVER,            B.HONOURED,       _llama),
 )  # fmt: skip
 
+_WHOLE = "the class alone does not show it"
+
+TRIALS = Trials(
+    Version.parse("0.5.23"),
+    "make test-sglang",
+    {
+        F.SPECULATORS_FORMAT: "nothing of it reads one",
+        F.LOOKUP: _WHOLE,
+        F.FC_BY_WIDTH: "a drafter of one captured state is nobody's",
+        F.USE_AUX: _WHOLE,
+        F.PARALLEL: _WHOLE,
+        F.RUNNERS: _WHOLE,
+        F.IDS: _WHOLE,
+        F.DEFAULT_IDS: _WHOLE,
+        F.LAST_BOUNDARY: _WHOLE,
+        F.EMBEDDING: _WHOLE,
+    },
+    families=frozenset(),
+    drafters=("llama",),
+    on="SGLang's own drafter class and weight loader, on a CPU and without its attention kernels,",
+)
+
 SGLANG = Engine(
     name="sglang",
     title="SGLang",
@@ -134,5 +161,6 @@ SGLANG = Engine(
         DrafterClass(MLA, Attention.MLA, "its Kimi MLA drafter"),
     ),
     rows=(*_CLASSES, *_TENSORS, *_SWITCHES, *_LAYERS, *_SIZES),
+    trials=TRIALS,
     hint="--speculative-algorithm EAGLE3; --speculative-token-map is ignored for EAGLE-3, d2t is what counts",
 )  # fmt: skip
