@@ -15,7 +15,7 @@ from types import FrameType, MappingProxyType, TracebackType
 
 from eaglekit.checkpoint.copying import NOT_HERE, HashingWriter, Written
 from eaglekit.checkpoint.disk_errors import HINTS, writing_to
-from eaglekit.checkpoint.index import unsafe_reason
+from eaglekit.checkpoint.file_names import unsafe_reason
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.renaming import rename_to_new
 from eaglekit.report import Finding, Refusal
