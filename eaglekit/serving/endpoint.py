@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eaglekit.report import Finding, Refusal
-from eaglekit.serving.address import Address, parse_address, parsed, unusable
+from eaglekit.serving.address import Address, parse_address, parsed, unusable, without_key
 from eaglekit.serving.counters import Counters
 from eaglekit.serving.job import Prompt
 from eaglekit.serving.outcome import Answer
@@ -186,7 +186,7 @@ def _version(address: Address) -> str:
     except Refusal:
         return "unknown"
     stated = answer.get("version") if isinstance(answer, Mapping) else None
-    return stated[:64] if isinstance(stated, str) and stated.isprintable() and stated else "unknown"
+    return without_key(stated)[:64] if isinstance(stated, str) and stated.isprintable() and stated else "unknown"
 
 
 def _is_list(document: Any) -> bool:
