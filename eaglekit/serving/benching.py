@@ -115,6 +115,8 @@ def bench(load: Load, open_side: Open, heard: Heard = lambda done: None) -> Benc
     for visit in visits(load.repeats):
         with open_side(visit.side) as server:
             servers[visit.side] = server
+            if visit.side == SPECULATING and not server.drafts:
+                raise Refusal(_not_drafting("the server with the drafter"))
             warm_up(server, load)
             for repeat in visit.repeats:
                 for concurrency in load.concurrencies:
@@ -237,19 +239,21 @@ def _too_many(users: Sequence[object], why: str) -> Finding:
     )
 
 
+def _not_drafting(what: str) -> Finding:
+    return Finding(
+        "endpoint-not-drafting",
+        f"{what} counts no drafts",
+        place=what.removeprefix("the server of "),
+        got="no speculation",
+        expected="a vLLM server that was started with --speculative-config",
+        hint="eaglekit recipe prints the command that starts it",
+    )
+
+
 def refuse_unlike(speculating: Server, plain: Server) -> tuple[Finding, ...]:
     """What makes two servers that run already a poor pair. Raises `Refusal` when nothing could be compared."""
     if not speculating.drafts:
-        raise Refusal(
-            Finding(
-                "endpoint-not-drafting",
-                "the server of --endpoint counts no drafts",
-                place="--endpoint",
-                got="no speculation",
-                expected="a vLLM server that was started with --speculative-config",
-                hint="eaglekit recipe prints the command that starts it",
-            )
-        )
+        raise Refusal(_not_drafting("the server of --endpoint"))
     if not plain.drafts:
         return ()
     return (

@@ -127,9 +127,11 @@ def between(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> tuple[C
     if before.counters is None or after.counters is None:
         raise Refusal(_not_drafting())
     same = len(before.counters.accepted_per_position) == len(after.counters.accepted_per_position)
-    if not same or before.created != after.created or after.counters.drafts < before.counters.drafts:
+    if not same or before.created != after.created:
         raise Refusal(_restarted())
     counted = after.counters - before.counters
+    if min(counted.drafts, counted.draft_tokens, counted.accepted, *counted.accepted_per_position) < 0:
+        raise Refusal(_restarted())
     return counted, tuple(others(before, after, prompts))
 
 

@@ -11,14 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 
+from eaglekit.api.engines import parse_arguments
 from eaglekit.report import Finding, Refusal
 from eaglekit.serving.address import KEY_VARIABLE
-from eaglekit.serving.benching import PLAIN, Load, ask_all, measure, warm_up
+from eaglekit.serving.benching import PLAIN, Load, ask_all, bench, measure, warm_up
 from eaglekit.serving.benching_request import request
 from eaglekit.serving.benching_server import Command, running
 from eaglekit.serving.endpoint import meet
@@ -170,3 +171,24 @@ def test_who_answers_in_place_of_a_server_that_has_ended_is_not_measured(loading
         loading.join(10)
         other.shutdown(socket.SHUT_RDWR)
     assert loading.codes == ("bench-not-started",)
+
+
+@pytest.mark.parametrize("value", ["NaN", "1e999", '{"a": [-Infinity]}', '"\\ud800"'])
+def test_an_engine_argument_that_no_report_can_repeat_is_refused_before_any_work(value: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_arguments((f"seed={value}",), frozenset())
+    assert [finding.code for finding in caught.value.findings] == ["engine-argument"]
+
+
+@pytest.mark.parametrize("drafts", [False, True], ids=["that does not speculate", "whose counters go back"])
+def test_figures_of_a_server_are_not_told(drafts: bool) -> None:
+    class Backwards(Behaviour):
+        def end(self, document: dict[str, object], pieces: list[list[int]]) -> None:
+            super().end(document, pieces)
+            self.accepted = [900 - 10 * self.finished, 0]
+
+    load = Load({"": (PROMPT,)}, (1,), repeats=1)
+    with serving(Backwards(drafting=drafts)) as address, pytest.raises(Refusal) as caught:
+        bench(load, lambda side: nullcontext(meet(address)))
+    (finding,) = caught.value.findings
+    assert finding.code == ("endpoint-restarted" if drafts else "endpoint-not-drafting")
