@@ -25,7 +25,7 @@ def read_states(
     """States and token ids of a file, of a shape [n, B, G]. Raises `Refusal` for a file that holds anything else."""
     wanted = {"hidden_states": (STORED[str(dtype)[6:]], shape), "token_ids": ("I64", shape[:1])}
     try:
-        with open(piece.path, "rb", opener=_plainly) as stream:  # noqa: PTH123 - Path.open takes no opener
+        with open(piece.path, "rb", opener=_plainly) as stream:
             descriptor = stream.fileno()
             size_bytes = os.fstat(descriptor).st_size
             header = parse_header(lambda start, end: os.pread(descriptor, end - start, start), size_bytes, "states")

@@ -17,7 +17,7 @@ from tests.cli.running import CHECKPOINTS
 
 DRAFTER = CHECKPOINTS / "speculators-0.9-llama"
 AGAIN: dict[str, Callable[[Any], Any]] = {
-    "pickled": lambda one: pickle.loads(pickle.dumps(one)),
+    "pickled": lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301 - our own
     "copied": copy.copy,
     "copied deeply": copy.deepcopy,
 }

@@ -108,10 +108,10 @@ def test_more_users_than_files_that_may_be_open(limit: str, code: str, tmp_path:
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text("".join(f'{{"id": "{n}", "prompt_token_ids": [{n}]}}\n' for n in range(100)))
     with listening(saying(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")) as address:
-        words = [*PROGRAM, "bench", "--prompts", prompts, "--concurrency", "100", "--repeats", "1", "--endpoint", address,
-                 "--baseline-endpoint", address, "--json"]  # fmt: skip
-        done = subprocess.run(["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *map(str, words)], capture_output=True,
-                              text=True, check=False)  # fmt: skip
+        load = ("--prompts", prompts, "--concurrency", "100", "--repeats", "1")
+        words = [*PROGRAM, "bench", *load, "--endpoint", address, "--baseline-endpoint", address, "--json"]
+        shell = ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *map(str, words)]
+        done = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
     assert f'"code": "{code}"' in done.stdout
 

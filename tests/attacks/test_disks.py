@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from eaglekit.api.files import refuse_taken
 from eaglekit.checkpoint.disk_errors import disk_finding
 from eaglekit.checkpoint.staged_file import write_file
 from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.report import Refusal
+from eaglekit.target.capture_file import refuse_taken as refuse_capture_taken
 
 WRITE = """
 import pathlib, resource, signal, sys
@@ -154,3 +157,11 @@ def test_a_disk_without_locks_is_written_to_and_nothing_is_taken_for_left_over(m
     assert done.stderr == ""
     found = sorted(path.name for path in tmp_path.iterdir())
     assert found == [".a.eaglekit-00000000", ".a.eaglekit-11111111", "a"]
+
+
+@pytest.mark.parametrize("refuse", [refuse_capture_taken, lambda path, overwrite: refuse_taken([path])])
+def test_a_name_that_no_disk_takes_is_told_before_any_work(refuse, tmp_path):
+    with pytest.raises(Refusal) as caught:
+        refuse(tmp_path / ("n" * 256), overwrite=False)
+    (finding,) = caught.value.findings
+    assert "shorter name" in finding.hint
