@@ -14,7 +14,7 @@ WHEEL   := $(VENV)-wheel
 LOWEST  := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub wheel lowest test-engines test-llamacpp test-openvino test-sglang fixtures docs schemas pages site audit bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub wheel lowest test-engines test-llamacpp test-openvino test-sglang test-browser fixtures docs schemas pages site audit bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -117,6 +117,9 @@ test-openvino: $(VENV)/.ready $(OPENVINO)/.ready ## drafters exported by optimum
 test-sglang: $(VENV)/.ready $(SGLANG)/.ready ## SGLang's own drafter class and weight loader, without its kernels
 	OMP_NUM_THREADS=1 EAGLEKIT_SGLANG_PYTHON=$(abspath $(SGLANG))/bin/python $(BIN)/python -m pytest -m sglang tests/other_engines
 
+test-browser: $(VENV)/.ready ## the HTML report in a real Chromium (EAGLEKIT_CHROMIUM, else the one on PATH), with pictures of it
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/browser
+
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
 
@@ -155,4 +158,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(OPENVINO) $(SGLANG) $(SITE) $(WHEEL) $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(OPENVINO) $(SGLANG) $(SITE) $(WHEEL) $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .screenshots

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from eaglekit.report.text_charts import text_chart
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 ORIGIN_WIDTH = 30
 """Cells that the origin of a fact takes beside its value at least; with fewer left it stands below."""
+WORD = re.compile(r"(?:\w+ )?\[[^\[\]]{,24}\]|\S+")
+"""What is not broken: a word, or a short list such as the shape of a tensor, with the dtype before it."""
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
@@ -88,8 +91,8 @@ def facts_lines(facts: Sequence[Fact], width: int) -> Iterator[RenderableType]:
 
 
 def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
-    """For each column the cells that its longest word takes: so wide it must be to cut no digest."""
-    return [max((cell_len(word) for word in " ".join(cells).split()), default=0) for cells in zip(*rows, strict=True)]
+    """For each column the cells that its longest word takes: so wide it must be to cut no digest and no shape."""
+    return [max(map(cell_len, WORD.findall(" ".join(cells))), default=0) for cells in zip(*rows, strict=True)]
 
 
 def measurements_lines(measurements: Sequence[Measurement], width: int) -> Iterator[RenderableType]:
@@ -132,16 +135,53 @@ def _number(value: float) -> str:
 
 
 def grid(table: Table, width: int) -> RenderableType:
-    """A table with a header and no lines, which survives being copied into a message."""
+    """A table with a header and no lines, which survives being copied into a message: no word of it is broken.
+
+    Where not all columns fit beside each other, the last ones stand below, a line for each row.
+    """
     rows = [[plain(cell) for cell in row] for row in table.rows]
-    shown = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    longest = _longest_words([table.columns, *rows])
-    roomy = sum(longest) + 2 * len(longest) <= width
-    for column, least in zip(table.columns, longest, strict=True):
-        shown.add_column(column, overflow="fold", min_width=least if roomy else None)
+    widths = _widths([table.columns, *rows], width)
+    if len(widths) == len(table.columns):
+        return _beside(widths, [_header(table.columns), *map(_cells, rows)])
+    lines: list[RenderableType] = []
+    for cells in (_header(table.columns), *map(_cells, rows)):
+        lines.append(_beside(widths, [cells[: len(widths)]]))
+        lines.append(Padding(Text("  ").join(cells[len(widths) :]), (0, 0, 0, 4)))
+    return Group(*lines)
+
+
+def _header(columns: Sequence[str]) -> list[Text]:
+    return [Text(printable(column), style="dim") for column in columns]
+
+
+def _cells(row: Sequence[str]) -> list[Text]:
+    return [Text(cell, style=VERDICTS.get(cell, "")) for cell in row]
+
+
+def _beside(widths: Sequence[int], rows: Sequence[Sequence[Text]]) -> RichTable:
+    shown = RichTable.grid(padding=(0, 2, 0, 0))
+    for width in widths:
+        shown.add_column(overflow="fold", width=width)
     for row in rows:
-        shown.add_row(*(Text(cell, style=VERDICTS.get(cell, "")) for cell in row))
+        shown.add_row(*row)
     return shown
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of the columns, as many of the first as can stand beside each other without breaking a word."""
+    least = _longest_words(rows)
+    while len(least) > 1 and sum(least) + 2 * (len(least) - 1) > width:
+        least.pop()
+    whole = [max(map(cell_len, "\n".join(cells).split("\n"))) for cells in zip(*rows, strict=True)]
+    widths = [min(cells, width) for cells in least]
+    spare = width - 2 * (len(widths) - 1) - sum(widths)
+    # Those that want little get it first; the sentences share what is left.
+    order = sorted(range(len(widths)), key=lambda place: whole[place] - widths[place])
+    for turn, place in enumerate(order):
+        more = max(0, min(whole[place] - widths[place], spare // (len(order) - turn)))
+        widths[place] += more
+        spare -= more
+    return widths
 
 
 def plain(value: Any) -> str:
