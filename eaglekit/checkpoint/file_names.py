@@ -55,8 +55,8 @@ def one_on_some_disk(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield other, name
     for name in names:
         for folder in PurePosixPath(name).parents:
-            if (other := files.get(_folded(str(folder)))) is not None:
-                yield other, name
+            if (file := files.get(_folded(str(folder)))) is not None:
+                yield file, name
 
 
 def _folded(name: str) -> str:
