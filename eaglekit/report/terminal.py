@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -87,9 +88,25 @@ def facts_lines(facts: Sequence[Fact], width: int) -> Iterator[RenderableType]:
             yield Padding(Text(origin, style="dim"), (0, 0, 0, names + 2))
 
 
+INTERVAL = re.compile(r"(?<=[\d%]) (?=\[[-\d. %]+, [-\d. %]+\])")
+"""Between a figure and its interval: where a table that is too wide breaks the cell, so that neither is broken."""
+
+
 def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
-    """For each column the cells that its longest word takes: so wide it must be to cut no digest."""
-    return [max((cell_len(word) for word in " ".join(cells).split()), default=0) for cells in zip(*rows, strict=True)]
+    """For each column the cells that its longest word takes: so wide it must be to cut no digest and no interval."""
+    return [
+        max((cell_len(word) for cell in cells for part in cell.split("\n") for word in _words(part)), default=0)
+        for cells in zip(*rows, strict=True)
+    ]
+
+
+def _words(line: str) -> list[str]:
+    return [line] if re.fullmatch(r"\[[-\d. %]+, [-\d. %]+\]", line) else line.split()
+
+
+def _widest(rows: Sequence[Sequence[str]]) -> int:
+    """Cells that a table takes when nothing in it is broken."""
+    return sum(max(map(cell_len, cells)) + 2 for cells in zip(*rows, strict=True))
 
 
 def measurements_lines(measurements: Sequence[Measurement], width: int) -> Iterator[RenderableType]:
@@ -134,6 +151,8 @@ def _number(value: float) -> str:
 def grid(table: Table, width: int) -> RenderableType:
     """A table with a header and no lines, which survives being copied into a message."""
     rows = [[plain(cell) for cell in row] for row in table.rows]
+    if _widest([table.columns, *rows]) > width:
+        rows = [[INTERVAL.sub("\n", cell) for cell in row] for row in rows]
     shown = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     longest = _longest_words([table.columns, *rows])
     roomy = sum(longest) + 2 * len(longest) <= width
