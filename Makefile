@@ -7,11 +7,14 @@ ENGINES := $(VENV)-engines
 OPENVINO := $(VENV)-openvino
 SGLANG := $(VENV)-sglang
 OLDER_HUB := 1.33.0
+TORCH_FREE := api checkpoint dialects drafter engines hub plan report
 LLAMACPP := $(VENV)-llamacpp
 SITE    := $(VENV)-site
+WHEEL   := $(VENV)-wheel
+LOWEST  := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit older-hub test-engines test-llamacpp test-openvino test-sglang fixtures docs schemas pages site audit bench gpu clean
+.PHONY: help demo test lint types imports unit older-hub wheel lowest test-engines test-llamacpp test-openvino test-sglang test-browser fixtures docs schemas pages site audit bench gpu clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -60,7 +63,7 @@ $(SGLANG)/.ready: requirements-sglang.txt
 demo: $(VENV)/.ready       ## measure drafters, convert those of several producers, rehearse publishing one
 	$(BIN)/python docs/demo.py
 
-test: lint types imports unit older-hub site   ## everything CI checks
+test: lint types imports unit older-hub wheel site   ## everything CI checks
 
 lint: $(VENV)/.ready       ## ruff: style and formatting
 	$(BIN)/ruff check .
@@ -77,6 +80,24 @@ unit: $(VENV)/.ready       ## pytest
 
 older-hub: $(OLDER)/.ready ## what talks to the Hub, with an older huggingface_hub and without torch
 	OMP_NUM_THREADS=1 $(OLDER)/bin/python -m pytest -n auto --dist loadfile -m hub_client tests/hub tests/cli/test_hub.py tests/checkpoint/test_remote.py
+
+wheel: $(VENV)/.ready      ## build the packages, install the wheel without torch in a new environment, use it far from here
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist . > $(WHEEL)/build.log || { cat $(WHEEL)/build.log; exit 1; }
+	$(WHEEL)/bin/python -m pip install --quiet --constraint constraints.txt $(WHEEL)/dist/*.whl
+	EAGLEKIT_WHEEL_ENVIRONMENT=$(WHEEL) $(BIN)/python -m pytest -m wheel tests/packaging
+
+# The lower bounds of pyproject.toml, each installed exactly. What an old release brings is new, and warns about it.
+$(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
+	  --editable '.[sign]' matplotlib jinja2 pytest pytest-xdist hypothesis gguf
+	touch $@
+
+lowest: $(LOWEST)/.ready   ## what needs no torch, with the oldest releases that pyproject.toml allows
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning \
+	  $(addprefix tests/,$(TORCH_FREE))
 
 test-engines: $(ENGINES)/.ready ## what the tables say of vLLM, speculators and SpecForge, asked of them; validate, capture, bench with vLLM
 	OMP_NUM_THREADS=1 EAGLEKIT_VLLM_PYTHON=$(abspath $(ENGINES))/bin/python $(ENGINES)/bin/python -m pytest -n auto -m engine tests/live
@@ -95,6 +116,9 @@ test-openvino: $(VENV)/.ready $(OPENVINO)/.ready ## drafters exported by optimum
 
 test-sglang: $(VENV)/.ready $(SGLANG)/.ready ## SGLang's own drafter class and weight loader, without its kernels
 	OMP_NUM_THREADS=1 EAGLEKIT_SGLANG_PYTHON=$(abspath $(SGLANG))/bin/python $(BIN)/python -m pytest -m sglang tests/other_engines
+
+test-browser: $(VENV)/.ready ## the HTML report in a real Chromium (EAGLEKIT_CHROMIUM, else the one on PATH), with pictures of it
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser tests/browser
 
 fixtures: $(VENV)/.ready   ## rebuild the fixtures our own scripts make (producers' ones: fixtures/README.md)
 	$(BIN)/python fixtures/build.py
@@ -134,4 +158,4 @@ bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it
 	$(BIN)/python benchmarks/kimi_block.py
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(OPENVINO) $(SGLANG) $(SITE) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDER) $(ENGINES) $(LLAMACPP) $(OPENVINO) $(SGLANG) $(SITE) $(WHEEL) $(LOWEST) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .screenshots

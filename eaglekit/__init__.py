@@ -39,6 +39,8 @@ _PLACES = {
 Type checkers and editors read `__init__.pyi`.
 """
 
+_ON_WINDOWS = "eaglekit runs on Linux and macOS. On Windows, install it inside WSL (the Windows Subsystem for Linux)."
+
 __all__ = [
     "Bar",
     "Fact",
@@ -67,6 +69,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if sys.platform == "win32":
+        raise ImportError(_ON_WINDOWS)
     found: object = getattr(import_module(_PLACES[name]), name)
     return found
 

@@ -53,6 +53,9 @@ RANGES: Mapping[str, Mapping[str, tuple[float, float | None]]] = {
     "recipe": {"draft_tokens": (1, 64)},
 }
 """Command -> argument -> least and greatest value."""
+SEVERAL = frozenset({"engines"})
+"""Arguments that hold any number of words."""
+AUTO = "auto"
 REAL = frozenset({"temperature", "min_acceptance_length"})
 """Arguments that need not be whole."""
 
@@ -60,10 +63,11 @@ REAL = frozenset({"temperature", "min_acceptance_length"})
 def refuse_values(command: str, values: Mapping[str, Any]) -> None:
     """Raise `Misuse` for a value that an argument of `command` cannot have; None stands for nothing said."""
     for name, words in CHOICES.get(command, {}).items():
-        value = values[name]
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None and one not in get_args(words):
-                raise Misuse(f"--{_option(name)} cannot be {one!r}: it is one of {', '.join(get_args(words))}.")
+        value, known = values[name], get_args(words)
+        for one in value if name in SEVERAL else (value,):
+            # What has a word for nothing said needs none.
+            if one not in known and (one is not None or AUTO in known):
+                raise Misuse(f"--{_option(name)} cannot be {one!r}: it is one of {', '.join(known)}.")
     for name, (least, greatest) in RANGES.get(command, {}).items():
         value = values[name]
         if value is not None and not _within(value, least, greatest, whole=name not in REAL):

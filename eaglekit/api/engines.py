@@ -86,8 +86,10 @@ def parse_arguments(words: tuple[str, ...], ours: Collection[str]) -> dict[str, 
             findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument", LEFT_OUT))
         elif name in found:
             findings.append(_bad(f"{name} is given twice", name, "each argument once"))
+        elif not _is_json(read := _value(value)):
+            findings.append(_bad(f"{name} has a value that no JSON can hold", value[:80], "a finite number, or text"))
         else:
-            found[name] = _value(value)
+            found[name] = read
     if findings:
         raise Refusal(*findings)
     return found
@@ -99,6 +101,15 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a report can repeat it: Python reads NaN and halves of characters, which nothing else does."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 KNOWN_BY_VLLM = "vLLM lists its engine arguments with: vllm serve --help=all"

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterable
 from pathlib import Path
 
-from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
+from eaglekit.checkpoint.disk_errors import is_there, refuse_folder, writing_to
 from eaglekit.checkpoint.staged_file import write_file
 
 
@@ -15,19 +15,10 @@ def refuse_taken(files: Iterable[Path | None]) -> None:
     wanted: set[Path] = set()
     for file in filter(None, files):
         with writing_to(str(file)):
-            if _is_there(file) or file.resolve() in wanted:
-                raise FileExistsError(errno.EEXIST, "it exists" if _is_there(file) else "it is asked for twice")
+            if is_there(file) or file.resolve() in wanted:
+                raise FileExistsError(errno.EEXIST, "it exists" if is_there(file) else "it is asked for twice")
             refuse_folder(file.parent)
         wanted.add(file.resolve())
-
-
-def _is_there(file: Path) -> bool:
-    """Whether the name is taken. Raises what the system says of a name that cannot be."""
-    try:
-        file.lstat()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def write_new(file: Path, text: str) -> None:

@@ -46,7 +46,7 @@ def disk_finding(error: OSError, place: str) -> Finding:
         f"{place} cannot be written: {error.strerror or error}",
         place=place,
         got=errno.errorcode.get(error.errno or 0, type(error).__name__),
-        hint=HINTS[code],
+        hint="choose a shorter name: disks take 255 bytes" if error.errno == errno.ENAMETOOLONG else HINTS[code],
     )
 
 
@@ -61,6 +61,15 @@ def unreadable(file: str, error: OSError) -> Finding:
             error.errno or 0, "check the permissions of the folder and of the file, and the disk it lies on"
         ),
     )
+
+
+def is_there(file: Path) -> bool:
+    """Whether the name is taken. Raises what the system says of a name that cannot be."""
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def refuse_folder(folder: Path) -> None:

@@ -13,6 +13,8 @@ PIECE_BYTES = 1 << 20
 """Fetched at once: the header of a drafter without a tokenizer has about 2 kB, one with 200,000 tokens some 10 MB."""
 TEXT_LIMIT = 1 << 20
 """Longest string, in bytes; chat templates have some 20 kB."""
+LENGTH = struct.Struct("<Q")
+"""Before every string."""
 
 
 class Cursor:
@@ -36,6 +38,18 @@ class Cursor:
         """Pass over `count` bytes of `what`."""
         self.position = self._reach(count, what)
 
+    def skip_texts(self, count: int, what: str) -> None:
+        """Pass over `count` strings of `what`: tokenizers have hundreds of thousands, liars as many as fit."""
+        data, position, length_at = self._data, self.position, LENGTH.unpack_from
+        for _ in range(count):
+            start = position + LENGTH.size
+            if start > len(data):
+                self._reach_from(position, LENGTH.size, what)
+            position = start + length_at(data, position)[0]
+            if position > len(data):
+                self._reach_from(start, position - start, what)
+        self.position = position
+
     def number(self, kind: Kind, what: str) -> int:
         """The next number of an integer `kind`."""
         form = SCALARS[kind]
@@ -54,7 +68,10 @@ class Cursor:
         return bytes(self._data[: self.position])
 
     def _reach(self, count: int, what: str) -> int:
-        end = self.position + count
+        return self._reach_from(self.position, count, what)
+
+    def _reach_from(self, position: int, count: int, what: str) -> int:
+        end = position + count
         if end > self.size_bytes:
             raise Refusal(problem.truncated(self.file, self.size_bytes, end, what))
         if end > HEADER_LIMIT:

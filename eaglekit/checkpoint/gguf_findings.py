@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from eaglekit.report import Finding
 
 SHOWN = 4
+LONGEST = 300
+"""Characters of what is wrong: keys and values come from the file."""
+
+
+def cut(text: str) -> str:
+    """The text, or its beginning."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def invalid(file: str, what: str, position: int) -> Finding:
     """A file that breaks the format at a byte."""
+    what = cut(what)
     return Finding(
         "gguf-invalid",
         f"{file} is no GGUF file that can be read: {what}",
@@ -25,7 +33,7 @@ def truncated(file: str, size_bytes: int, needed: int, what: str) -> Finding:
     """A file that ends before something it announces."""
     return Finding(
         "file-truncated",
-        f"{file} ends at byte {size_bytes}, before {what} does",
+        f"{file} ends at byte {size_bytes}, before {cut(what)} does",
         place=file,
         got=f"{size_bytes} bytes",
         expected=f"at least {needed} bytes",

@@ -19,6 +19,7 @@ from eaglekit.checkpoint.gguf_types import (
     AXES_LIMIT,
     DTYPES,
     MAGIC,
+    NAME_LIMIT,
     PARTS_KEY,
     QUANTISED,
     VERSIONS,
@@ -100,6 +101,9 @@ def _described(cursor: Cursor, count: int) -> Iterator[_Described]:
     names: set[str] = set()
     for _ in range(count):
         name = cursor.text("a tensor's name")
+        if (length := len(name.encode())) > NAME_LIMIT:
+            what = f"the tensor name {name[:NAME_LIMIT]!r}... has {length} bytes, llama.cpp takes {NAME_LIMIT}"
+            raise Refusal(problem.invalid(cursor.file, what, cursor.position))
         if name in names:
             raise Refusal(problem.invalid(cursor.file, f"tensor {name!r} is there twice", cursor.position))
         names.add(name)

@@ -16,6 +16,8 @@ ARCHITECTURE_KEY = "general.architecture"
 PARTS_KEY = "split.count"
 AXES_LIMIT = 4
 """GGML_MAX_DIMS."""
+NAME_LIMIT = 63
+"""GGML_MAX_NAME, less the byte that ends it: longest name of a tensor, in bytes."""
 
 
 class Kind(IntEnum):

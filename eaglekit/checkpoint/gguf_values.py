@@ -28,8 +28,7 @@ def read_value(cursor: Cursor, key: str) -> Any:
         return [_single(cursor, item, key) for _ in range(length)]
     if item is Kind.STRING:
         # Each takes eight bytes at least, so that the file's end comes before the count of a liar.
-        for _ in range(length):
-            cursor.skip(cursor.number(Kind.UINT64, f"the length of an entry of {key!r}"), f"an entry of {key!r}")
+        cursor.skip_texts(length, f"the list {key!r}")
     else:
         cursor.skip(length * struct.calcsize(SCALARS[item]), f"the list {key!r}")
     return {"of": item.name, "length": length}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
+from eaglekit.checkpoint.file_names import one_on_some_disk, unsafe_reason
 from eaglekit.checkpoint.header import shortened
 from eaglekit.checkpoint.model import Tensor
 from eaglekit.report import Finding, Refusal
@@ -85,22 +85,15 @@ def _shard_problems(file: str, shards: list[str], files: Mapping[str, int]) -> I
                 expected="a file of the folder",
                 hint="download the rest of the checkpoint; engines that skip the file serve uninitialised weights",
             )
-
-
-def unsafe_reason(name: str) -> str | None:
-    """Why `name` must not be looked up inside a folder, or None. Judged as text: nothing is opened."""
-    path = PurePosixPath(name)
-    if not name or "\0" in name:
-        return "is no file name"
-    if "\\" in name:
-        return "contains a backslash"
-    if path.is_absolute() or (len(name) > 1 and name[1] == ":"):
-        return "is absolute"
-    if ".." in path.parts:
-        return "climbs out of the folder"
-    if path.as_posix() != name:
-        return "is not written plainly"
-    return None
+    for first, second in one_on_some_disk(shards):
+        yield Finding(
+            "index-path-unsafe",
+            f"{file} names {first!r} and {second!r}, which are one file on macOS or Windows",
+            place=f"{file}: weight_map",
+            got=f"{first} and {second}",
+            expected="names that differ on every disk",
+            hint="rename one of them, in the index too",
+        )
 
 
 def bind(index: Index, shards: Mapping[str, Mapping[str, Tensor]]) -> tuple[dict[str, Tensor], list[Finding]]:

@@ -11,6 +11,7 @@ import pickle
 import resource
 import sys
 from collections import OrderedDict
+from contextlib import nullcontext, suppress
 from typing import IO, Any, NamedTuple
 
 MEMORY_BYTES = 2 << 30
@@ -190,7 +191,9 @@ def _kind(value: Any) -> str:
 
 def main() -> None:
     """Limit this process, then answer."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    # macOS refuses a limit below what is mapped already, its own libraries among it.
+    with suppress(ValueError, OSError) if sys.platform == "darwin" else nullcontext():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
     json.dump(read(sys.stdin.buffer), sys.stdout)

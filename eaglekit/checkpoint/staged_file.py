@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from eaglekit.checkpoint.hidden_names import is_one, lock, new_name
 from eaglekit.checkpoint.renaming import rename_to_new
 
 
@@ -47,37 +47,31 @@ def write_file(path: Path, data: bytes, *, replacing: bool = False, mode: int | 
 
 def remove_left_files(path: Path) -> None:
     """Remove what killed runs to `path` left beside it; files of running ones are locked and stay."""
-    prefix = _prefix(path)
     for file in path.parent.iterdir():
-        if not file.name.startswith(prefix) or not file.is_file() or file.is_symlink():
+        if not is_one(file.name, path) or not file.is_file() or file.is_symlink():
             continue
         with suppress(OSError):
             descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                if _locked(descriptor, file):
+                if _locked(descriptor, file, just_made=False):
                     file.unlink(missing_ok=True)
             finally:
                 os.close(descriptor)
 
 
-def _prefix(path: Path) -> str:
-    return f".{path.name}.eaglekit-"
-
-
 def _begun(path: Path) -> tuple[Path, int]:
     """A hidden new file that nobody takes for a left one, and its descriptor."""
     while True:
-        staged = path.with_name(f"{_prefix(path)}{os.urandom(4).hex()}")
+        staged = new_name(path)
         descriptor = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        if _locked(descriptor, staged):
+        if _locked(descriptor, staged, just_made=True):
             return staged, descriptor
         os.close(descriptor)
 
 
-def _locked(descriptor: int, file: Path) -> bool:
+def _locked(descriptor: int, file: Path, *, just_made: bool) -> bool:
     """Whether this process has the lock of a file that still has its name."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(descriptor), file.stat())
-    except (BlockingIOError, FileNotFoundError):
+        return lock(descriptor, just_made=just_made) and os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
         return False

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, MappingProxyType, TracebackType
 
 from eaglekit.checkpoint.copying import NOT_HERE, HashingWriter, Written
 from eaglekit.checkpoint.disk_errors import HINTS, writing_to
-from eaglekit.checkpoint.index import unsafe_reason
+from eaglekit.checkpoint.file_names import unsafe_reason
+from eaglekit.checkpoint.hidden_names import is_one, lock, new_name
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.renaming import rename_to_new
 from eaglekit.report import Finding, Refusal
@@ -164,10 +164,9 @@ def reserve(file: Path, size_bytes: int) -> None:
 
 def remove_leftovers(destination: Path) -> None:
     """Remove what killed runs to `destination` left beside it; folders of running ones are locked and stay."""
-    prefix = f".{destination.name}.eaglekit-"
     for folder in destination.parent.iterdir():
-        if folder.name.startswith(prefix) and folder.is_dir() and not folder.is_symlink():
-            descriptor = _lock(folder)
+        if is_one(folder.name, destination) and folder.is_dir() and not folder.is_symlink():
+            descriptor = _lock(folder, just_made=False)
             if descriptor is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(descriptor)
@@ -176,27 +175,24 @@ def remove_leftovers(destination: Path) -> None:
 def _stage(destination: Path, cleanup: ExitStack) -> Path:
     """A locked, private folder beside `destination`; `cleanup` removes it and gives the lock back."""
     while True:
-        folder = destination.parent / f".{destination.name}.eaglekit-{os.urandom(4).hex()}"
+        folder = new_name(destination)
         folder.mkdir(mode=0o700)
         cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-        descriptor = _lock(folder)
+        descriptor = _lock(folder, just_made=True)
         if descriptor is not None:
             cleanup.callback(os.close, descriptor)
             return folder
 
 
-def _lock(folder: Path) -> int | None:
+def _lock(folder: Path, *, just_made: bool) -> int | None:
     """A descriptor that holds the lock of `folder`, or None when another process has it or has just removed it."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileNotFoundError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat()):
+    with suppress(FileNotFoundError):
+        if lock(descriptor, just_made=just_made) and os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat()):
             return descriptor
-    except (BlockingIOError, FileNotFoundError):
-        pass
     os.close(descriptor)
     return None
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import click
 
-from eaglekit import __version__
+from eaglekit import _ON_WINDOWS, __version__
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "inspect": ("eaglekit.cli.inspect", "command", "Tell what a checkpoint is and what engines make of it."),
@@ -82,6 +82,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 fine, 1 a check failed or a known error, 2 wrong usage."""
+    if sys.platform == "win32":
+        sys.exit(_ON_WINDOWS)
     from eaglekit.cli.output import DEBUG, fail_usage, wants_json
 
     _open_closed()

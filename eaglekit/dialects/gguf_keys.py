@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
+from math import isclose
 from types import MappingProxyType
 from typing import Any
 
@@ -65,3 +67,28 @@ FILE_TYPE = Codec(
     {"type": "integer", "enum": sorted(FILE_TYPES.values())},
 )
 """Only told: the tensors decide."""
+
+
+def unfit(value: Any) -> str:
+    """Why metadata cannot hold a value, as text for a finding; empty for one that fits."""
+    if isinstance(value, Mapping):
+        return next(filter(None, map(unfit, value.values())), "")
+    if isinstance(value, list):
+        most = 1 << 31
+        outside = any(isinstance(one, int) and not -most <= one < most for one in value)
+        return (
+            "lists hold whole numbers of 32 bits, with a sign" if outside else next(filter(None, map(unfit, value)), "")
+        )
+    if isinstance(value, str):
+        return "" if not any(0xD800 <= ord(char) < 0xE000 for char in value) else "half a character is no text"
+    if isinstance(value, int):
+        return "" if -(1 << 31) <= value < 1 << 32 else "whole numbers have 32 bits"
+    return "" if _in_single_precision(value) else "no number in single precision is near it"
+
+
+def _in_single_precision(value: float) -> bool:
+    try:
+        (kept,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return False
+    return isclose(kept, value, rel_tol=1e-6)

@@ -28,27 +28,18 @@ def fusion_facts(bound: Bound, facts: dict[str, Known]) -> list[Finding]:
         Fusion.AUX_STATES if stored or said is not Fusion.FINAL_STATE else Fusion.FINAL_STATE,
         facts["fusion"].origin if "fusion" in facts else Origin("derived", "whether fc is stored"),
     )
-    if stored and said is Fusion.FINAL_STATE:
-        return [
-            Finding(
-                "fusion-contradiction",
-                "config says use_aux_hidden_state false, but fc.weight is stored",
-                place="config.json eagle_config.use_aux_hidden_state",
-                got="false",
-                expected="true, or no fc",
-                hint="an engine would feed the final state and skip fc; correct the flag in a copy of the config",
-            )
-        ]
+    findings = [_contradiction()] if stored and said is Fusion.FINAL_STATE else []
     fusion: Tensor | None = bound.tensors.get(Role(Part.FUSION))
     if fusion is None or len(fusion.shape) != 2:
         stated = _value(facts, "num_aux_states")
         usual = 1 if facts["fusion"].value is Fusion.FINAL_STATE else 3
         facts["num_aux_states"] = Known(stated or usual, Origin("rule", "no fc to count from"))
-        return []
+        return findings
     width, target = fusion.shape[1], facts["target_hidden_size"].value
     if width % target or width == 0:
         facts["num_aux_states"] = Known(1, Origin("unknown", "fc's width is no multiple of the target's"))
         return [
+            *findings,
             Finding(
                 "fusion-width",
                 f"{fusion.name} reads {width} channels, no multiple of the target's hidden size {target}",
@@ -56,14 +47,25 @@ def fusion_facts(bound: Bound, facts: dict[str, Known]) -> list[Finding]:
                 got=str(list(fusion.shape)),
                 expected=f"[{hidden}, A*{target}]",
                 hint="when the target is wider or narrower than the drafter, say --set target_hidden_size=N",
-            )
+            ),
         ]
     counted, stated = width // target, _value(facts, "num_aux_states")
     facts["num_aux_states"] = Known(counted, Origin("derived", f"width of {fusion.name} over target_hidden_size"))
     if stated is None or stated == counted:
-        return []
-    return disagreements(
+        return findings
+    return findings + disagreements(
         {"num_aux_states": facts["num_aux_states"]}, {"num_aux_states": Known(stated, Origin("read", "config.json"))}
+    )
+
+
+def _contradiction() -> Finding:
+    return Finding(
+        "fusion-contradiction",
+        "config says use_aux_hidden_state false, but fc.weight is stored",
+        place="config.json eagle_config.use_aux_hidden_state",
+        got="false",
+        expected="true, or no fc",
+        hint="an engine would feed the final state and skip fc; correct the flag in a copy of the config",
     )
 
 

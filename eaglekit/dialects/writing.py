@@ -10,6 +10,7 @@ from eaglekit.dialects import rope_keys
 from eaglekit.dialects.binding import names_of
 from eaglekit.dialects.dialect import Dialect, kind_of
 from eaglekit.dialects.families import Inexpressible
+from eaglekit.dialects.gguf_keys import unfit
 from eaglekit.dialects.keys import OMIT
 from eaglekit.dialects.tables import DIALECTS
 from eaglekit.drafter import Spec
@@ -90,6 +91,8 @@ def write(spec: Spec, dialect: Dialect, *, mark: bool = True) -> Layout:
             continue
         if value is not OMIT:
             _put(config, key.path, value)
+            if dialect.container == "gguf" and (why := unfit(value)):
+                findings.append(_unfit(dialect, key.path, value, why))
     if findings:
         raise Refusal(*_once(findings))
     for row in dialect.fixed:
@@ -156,6 +159,17 @@ def _inexpressible(problem: str, dialect: Dialect, spec: Spec) -> Finding:
         got=shown,
         expected="boundaries its reader can capture",
         hint="nearest: --to vllm, which captures every boundary",
+    )
+
+
+def _unfit(dialect: Dialect, path: str, value: Any, why: str) -> Finding:
+    return Finding(
+        "dialect-cannot-hold",
+        f"{dialect.title} has no value for {path}: {why}",
+        place=f"--to {dialect.name}",
+        got=str(value)[:80],
+        expected="what llama.cpp reads: counts and ids in 32 bits, numbers in single precision, Unicode text",
+        hint="correct the number in a copy of the config if it is a mistake; nearest: --to vllm",
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatch
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from eaglekit.checkpoint import Checkpoint
+from eaglekit.checkpoint.file_names import one_on_some_disk, unsafe_reason
 from eaglekit.plan.model import Left
 
 COMES_ALONG: tuple[str, ...] = (
@@ -35,12 +37,25 @@ STAYS: tuple[tuple[str, str], ...] = (
 def sort_files(checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[Left, ...]]:
     """The files that come along, and the others with the reason each stays."""
     copied, left = [], []
+    twins = {name: f"one file with {other} on macOS or Windows" for other, name in _same(checkpoint.extra_files)}
     for name in sorted(checkpoint.extra_files):
         base = name.rpartition("/")[2]
-        if "/" not in name and any(fnmatch(base, pattern) for pattern in COMES_ALONG):
-            copied.append(name)
-            continue
-        why = next((why for pattern, why in STAYS if fnmatch(base, pattern)), "no file that engines read of a drafter")
+        why = next(
+            (why for pattern, why in STAYS if fnmatchcase(base, pattern)), "no file that engines read of a drafter"
+        )
+        if "/" not in name and _comes_along(base):
+            if (wrong := twins.get(name) or unsafe_reason(name)) is None:
+                copied.append(name)
+                continue
+            why = f"a name that not every disk can hold: {wrong}"
         # A name that is no UTF-8 stays behind like any other, and is told escaped.
         left.append(Left("file", name.encode("utf-8", "backslashreplace").decode(), why))
     return tuple(copied), tuple(left)
+
+
+def _same(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return one_on_some_disk(name for name in sorted(names) if _comes_along(name))
+
+
+def _comes_along(base: str) -> bool:
+    return any(fnmatchcase(base, pattern) for pattern in COMES_ALONG)

@@ -307,10 +307,19 @@ class Refusal(Exception):  # noqa: N818 - a refusal is a report, not a programmi
         self.report = (report or Report(command="", subject="")).with_findings(shortened(findings))
         super().__init__("; ".join(f"{f.code}: {f.message}" for f in self.report.errors))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is made anew of its message, which is none of the findings.
+        return _refusal, (self.report,)
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding of the refused work."""
         return self.report.findings
+
+
+def _refusal(report: Report) -> Refusal:
+    """The refusal with this report: what copying and pickling one calls."""
+    return Refusal(report=report)
 
 
 def shortened(findings: Sequence[Finding]) -> list[Finding]:

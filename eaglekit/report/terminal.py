@@ -19,6 +19,10 @@ from eaglekit.report.text_charts import text_chart
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 ORIGIN_WIDTH = 30
 """Cells that the origin of a fact takes beside its value at least; with fewer left it stands below."""
+WORD = re.compile(r"(?:\w+ )?\[[^\[\]]{,24}\]|\S+")
+"""What is not broken: a word, or a short list such as the shape of a tensor, with the dtype before it."""
+INTERVAL = re.compile(r"(?<=[\d%]) (?=\[-?[\d.]+(?: %)?, -?\d+\.\d+(?: %)?\])")
+"""Between a figure and its interval: where a table that is too wide breaks the cell, so that neither is broken."""
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
@@ -88,20 +92,9 @@ def facts_lines(facts: Sequence[Fact], width: int) -> Iterator[RenderableType]:
             yield Padding(Text(origin, style="dim"), (0, 0, 0, names + 2))
 
 
-INTERVAL = re.compile(r"(?<=[\d%]) (?=\[[-\d. %]+, [-\d. %]+\])")
-"""Between a figure and its interval: where a table that is too wide breaks the cell, so that neither is broken."""
-
-
 def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
-    """For each column the cells that its longest word takes: so wide it must be to cut no digest and no interval."""
-    return [
-        max((cell_len(word) for cell in cells for part in cell.split("\n") for word in _words(part)), default=0)
-        for cells in zip(*rows, strict=True)
-    ]
-
-
-def _words(line: str) -> list[str]:
-    return [line] if re.fullmatch(r"\[[-\d. %]+, [-\d. %]+\]", line) else line.split()
+    """For each column the cells that its longest word takes: so wide it must be to cut no digest and no shape."""
+    return [max(map(cell_len, WORD.findall(" ".join(cells))), default=0) for cells in zip(*rows, strict=True)]
 
 
 def _widest(rows: Sequence[Sequence[str]]) -> int:
@@ -149,18 +142,55 @@ def _number(value: float) -> str:
 
 
 def grid(table: Table, width: int) -> RenderableType:
-    """A table with a header and no lines, which survives being copied into a message."""
+    """A table with a header and no lines, which survives being copied into a message: no word of it is broken.
+
+    Where not all columns fit beside each other, the last ones stand below, a line for each row.
+    """
     rows = [[plain(cell) for cell in row] for row in table.rows]
     if _widest([table.columns, *rows]) > width:
         rows = [[INTERVAL.sub("\n", cell) for cell in row] for row in rows]
-    shown = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    longest = _longest_words([table.columns, *rows])
-    roomy = sum(longest) + 2 * len(longest) <= width
-    for column, least in zip(table.columns, longest, strict=True):
-        shown.add_column(column, overflow="fold", min_width=least if roomy else None)
+    widths = _widths([table.columns, *rows], width)
+    if len(widths) == len(table.columns):
+        return _beside(widths, [_header(table.columns), *map(_cells, rows)])
+    lines: list[RenderableType] = []
+    for cells in (_header(table.columns), *map(_cells, rows)):
+        lines.append(_beside(widths, [cells[: len(widths)]]))
+        lines.append(Padding(Text("  ").join(cells[len(widths) :]), (0, 0, 0, 4)))
+    return Group(*lines)
+
+
+def _header(columns: Sequence[str]) -> list[Text]:
+    return [Text(printable(column), style="dim") for column in columns]
+
+
+def _cells(row: Sequence[str]) -> list[Text]:
+    return [Text(cell, style=VERDICTS.get(cell, "")) for cell in row]
+
+
+def _beside(widths: Sequence[int], rows: Sequence[Sequence[Text]]) -> RichTable:
+    shown = RichTable.grid(padding=(0, 2, 0, 0))
+    for width in widths:
+        shown.add_column(overflow="fold", width=width)
     for row in rows:
-        shown.add_row(*(Text(cell, style=VERDICTS.get(cell, "")) for cell in row))
+        shown.add_row(*row)
     return shown
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of the columns, as many of the first as can stand beside each other without breaking a word."""
+    least = _longest_words(rows)
+    while len(least) > 1 and sum(least) + 2 * (len(least) - 1) > width:
+        least.pop()
+    whole = [max(map(cell_len, "\n".join(cells).split("\n"))) for cells in zip(*rows, strict=True)]
+    widths = [min(cells, width) for cells in least]
+    spare = width - 2 * (len(widths) - 1) - sum(widths)
+    # Those that want little get it first; the sentences share what is left.
+    order = sorted(range(len(widths)), key=lambda place: whole[place] - widths[place])
+    for turn, place in enumerate(order):
+        more = max(0, min(whole[place] - widths[place], spare // (len(order) - turn)))
+        widths[place] += more
+        spare -= more
+    return widths
 
 
 def plain(value: Any) -> str:

@@ -90,7 +90,7 @@ def _ask(request: Request, path: str, timeout_s: float) -> bytes:
             data: bytes = answer.read(MOST_BYTES + 1)
     except HTTPError as error:
         with error:
-            words = fit_to_print(one_line([_safely(error)]))
+            words = told_by_server(_safely(error))
         raise Refusal(refused(path, error.code, words)) from None
     except (URLError, HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
@@ -111,9 +111,20 @@ def _opener(host: str) -> OpenerDirector:
 def _safely(error: HTTPError) -> str:
     """What a server says of an error, as far as it can be read."""
     try:
-        return error.read(2000).decode(errors="replace").replace(os.environ.get(KEY_VARIABLE) or "\0", "***")
+        return error.read(2000).decode(errors="replace")
     except (OSError, HTTPException):
         return ""
+
+
+def told_by_server(text: str) -> str:
+    """What a server says, on one line and fit for a report: servers repeat the key that they were given."""
+    return fit_to_print(one_line([without_key(text)]))
+
+
+def without_key(text: str) -> str:
+    """`text` without the key."""
+    key = os.environ.get(KEY_VARIABLE)
+    return text.replace(key, "***") if key else text
 
 
 def _no_address(message: str, expected: str) -> Finding:
@@ -127,7 +138,7 @@ def silent(path: str, reason: str) -> Finding:
     """The finding of a server that does not answer."""
     return Finding(
         "endpoint-silent",
-        f"the server does not answer {path}: {fit_to_print(reason)}",
+        f"the server does not answer {path}: {told_by_server(reason)}",
         place="--endpoint",
         got="no answer",
         expected="a vLLM server",

@@ -8,6 +8,7 @@ kind of text. Sampling is greedy: both servers answer the same, and the texts th
 from __future__ import annotations
 
 import queue
+import resource
 import threading
 import time
 import uuid
@@ -16,7 +17,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from eaglekit.report import Finding, Refusal
-from eaglekit.serving.benching_request import Reply, request
+from eaglekit.serving.address import ANSWER_S, silent
+from eaglekit.serving.benching_request import PATH, Reply, request
 from eaglekit.serving.counters import Counters
 from eaglekit.serving.endpoint import Server, between, counted, others, settled
 from eaglekit.serving.job import Prompt
@@ -24,6 +26,8 @@ from eaglekit.serving.job import Prompt
 SPECULATING, PLAIN = "speculating", "plain"
 SIDES = (SPECULATING, PLAIN)
 HEAR_EVERY_S = 0.5
+OTHER_FILES = 64
+"""Open files of this program that are no user's connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,8 @@ def bench(load: Load, open_side: Open, heard: Heard = lambda done: None) -> Benc
     for visit in visits(load.repeats):
         with open_side(visit.side) as server:
             servers[visit.side] = server
+            if visit.side == SPECULATING and not server.drafts:
+                raise Refusal(_not_drafting("the server with the drafter"))
             warm_up(server, load)
             for repeat in visit.repeats:
                 for concurrency in load.concurrencies:
@@ -124,10 +130,15 @@ def bench(load: Load, open_side: Open, heard: Heard = lambda done: None) -> Benc
 
 
 def warm_up(server: Server, load: Load) -> None:
-    """As many requests as each concurrency has users, unmeasured: kernels are compiled at their first use."""
+    """As many requests as each concurrency has users, unmeasured: kernels are compiled at their first use.
+
+    The server has counted them when this is over, or they would be taken for somebody else's.
+    """
     prompts = [prompt for group in load.prompts.values() for prompt in group]
+    finished, asked = counted(server).finished, 0
     for concurrency in load.concurrencies:
-        ask_all(server, prompts[:concurrency], concurrency, ignore_end=load.ignore_end)
+        asked += len(ask_all(server, prompts[:concurrency], concurrency, ignore_end=load.ignore_end))
+    settled(server, None if finished is None else finished + asked)
 
 
 def measure(
@@ -153,8 +164,12 @@ def ask_all(
     *,
     ignore_end: bool,
     heard: Heard = lambda done: None,
+    patience_s: float = ANSWER_S,
 ) -> list[Reply]:
-    """Every prompt by one of `concurrency` users; replies in the order of the prompts. Raises the first `Refusal`."""
+    """Every prompt by one of `concurrency` users; replies in the order of the prompts. Raises the first `Refusal`.
+
+    That no answer ends for `patience_s` is one too: a server can keep a connection busy without answering.
+    """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     ended: queue.SimpleQueue[tuple[int, Reply | Refusal]] = queue.SimpleQueue()
     for place in range(len(prompts)):
@@ -176,19 +191,22 @@ def ask_all(
 
     # Nobody waits for them after an interruption: the server that they speak to is ended.
     users = [threading.Thread(target=user, daemon=True) for _ in range(min(concurrency, len(prompts)))]
-    for one in users:
-        one.start()
     replies: dict[int, Reply] = {}
     try:
+        _start(users)
+        heard_at = time.monotonic()
         while len(replies) < len(prompts):
             try:
                 place, said = ended.get(timeout=HEAR_EVERY_S)
             except queue.Empty:
+                if time.monotonic() - heard_at > patience_s:
+                    raise Refusal(silent(PATH, f"no answer has ended for {patience_s:,.0f} seconds")) from None
                 if any(one.is_alive() for one in users) or not ended.empty():
                     continue
                 raise RuntimeError("every user has gone, and not every prompt was answered") from None
             if isinstance(said, Refusal):
                 raise said
+            heard_at = time.monotonic()
             replies[place] = said
             heard(1)
     finally:
@@ -196,19 +214,46 @@ def ask_all(
     return [replies[place] for place in range(len(prompts))]
 
 
+def _start(users: Sequence[threading.Thread]) -> None:
+    """Start every user. Raises `Refusal` for more of them than this machine lets one program have."""
+    needed, (now, most) = len(users) + OTHER_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now not in (resource.RLIM_INFINITY, max(now, needed)):
+        if most not in (resource.RLIM_INFINITY, max(most, needed)):
+            raise Refusal(_too_many(users, f"ulimit -n is {most}"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+    try:
+        for one in users:
+            one.start()
+    except RuntimeError as error:
+        raise Refusal(_too_many(users, str(error))) from None
+
+
+def _too_many(users: Sequence[object], why: str) -> Finding:
+    return Finding(
+        "bench-users",
+        f"this machine does not let one program be {len(users)} users: {why}",
+        place="--concurrency",
+        got=why,
+        expected=f"{len(users)} threads, each with a connection",
+        hint="a lower --concurrency, or a higher limit: ulimit -n, -u and -v",
+    )
+
+
+def _not_drafting(what: str) -> Finding:
+    return Finding(
+        "endpoint-not-drafting",
+        f"{what} counts no drafts",
+        place=what.removeprefix("the server of "),
+        got="no speculation",
+        expected="a vLLM server that was started with --speculative-config",
+        hint="eaglekit recipe prints the command that starts it",
+    )
+
+
 def refuse_unlike(speculating: Server, plain: Server) -> tuple[Finding, ...]:
     """What makes two servers that run already a poor pair. Raises `Refusal` when nothing could be compared."""
     if not speculating.drafts:
-        raise Refusal(
-            Finding(
-                "endpoint-not-drafting",
-                "the server of --endpoint counts no drafts",
-                place="--endpoint",
-                got="no speculation",
-                expected="a vLLM server that was started with --speculative-config",
-                hint="eaglekit recipe prints the command that starts it",
-            )
-        )
+        raise Refusal(_not_drafting("the server of --endpoint"))
     if not plain.drafts:
         return ()
     return (

@@ -14,15 +14,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from eaglekit.report import Refusal
-from eaglekit.serving.address import ANSWER_S, key_headers, refused, silent, unusable
+from eaglekit.serving.address import ANSWER_S, key_headers, refused, silent, told_by_server, unusable
 from eaglekit.serving.endpoint import Server
 from eaglekit.serving.job import Prompt
-from eaglekit.serving.words import fit_to_print, one_line
 
 PATH = "/v1/completions"
 EVENT = b"data:"
 END = b"[DONE]"
 MOST_LINE_BYTES = 4 << 20
+MOST_TOKEN_BYTES = 16 << 10
+"""Of a stream, for each token that was asked for; vLLM needs some 300."""
 TOLD_BYTES = 2000
 MOST_RATE = 20_000.0
 """Tokens per second that no server makes for one user: one that comes faster waited somewhere, and came at once."""
@@ -83,11 +84,12 @@ def request(server: Server, prompt: Prompt, *, ignore_end: bool, salt: str) -> R
         connection.connect()
         start = time.perf_counter()
         connection.request("POST", path, json.dumps(document).encode(), headers)
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise Refusal(refused(PATH, answer.status, _told(answer)))
-        arrived = [(time.perf_counter() - start, line) for line in _events(answer)]
-    except (OSError, HTTPException, ValueError) as error:
+        with connection.getresponse() as answer:
+            if answer.status != 200:
+                raise Refusal(refused(PATH, answer.status, _told(answer)))
+            most_bytes = MOST_LINE_BYTES + MOST_TOKEN_BYTES * prompt.max_tokens
+            arrived = [(time.perf_counter() - start, line) for line in _events(answer, most_bytes)]
+    except (OSError, HTTPException, ValueError, OverflowError) as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise Refusal(silent(PATH, reason)) from None
     finally:
@@ -102,11 +104,15 @@ def _connection(root: str) -> tuple[HTTPConnection, str]:
     return kind(parts.hostname or "", parts.port, timeout=ANSWER_S), parts.path + PATH
 
 
-def _events(answer: HTTPResponse) -> Iterator[bytes]:
+def _events(answer: HTTPResponse, most_bytes: int) -> Iterator[bytes]:
     """What stands behind `data:`, line by line as it comes; nothing is looked into, which would take time."""
+    left = most_bytes
     while line := answer.readline(MOST_LINE_BYTES + 1):
+        left -= len(line)
         if len(line) > MOST_LINE_BYTES:
             raise unusable(PATH, f"an event of more than {MOST_LINE_BYTES:,} bytes", "an event a piece")
+        if left < 0:
+            raise unusable(PATH, f"a stream of more than {most_bytes:,} bytes", "an end of the stream, [DONE]")
         if line.startswith(EVENT) and (event := line[len(EVENT) :].strip()):
             if event == END:
                 return
@@ -129,6 +135,9 @@ def _reply(prompt: Prompt, arrived: list[tuple[float, bytes]]) -> Reply:
             pieces.append((moment, len(got)))
     if not pieces:
         raise unusable(PATH, f"no token for prompt {prompt.identity}", "at least one token with its id")
+    if len(tokens) > prompt.max_tokens:
+        got, asked = f"{len(tokens):,} tokens for prompt {prompt.identity}", f"at most {prompt.max_tokens:,}"
+        raise unusable(PATH, got, f"{asked}, as asked for")
     counts = tuple(count for _, count in pieces)
     return Reply(prompt.identity, tuple(tokens), counts, pieces[0][0], pieces[-1][0], finish)
 
@@ -143,11 +152,11 @@ def _choice(event: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError, AttributeError, LookupError, TypeError):
         raise unusable(PATH, "an event that is no JSON object", "JSON, one event a piece") from None
     if said:
-        raise unusable(PATH, f"an error: {fit_to_print(one_line([json.dumps(said)]))}", "a completion")
+        raise unusable(PATH, f"an error: {told_by_server(json.dumps(said))}", "a completion")
     if not isinstance(choice, Mapping):
         raise unusable(PATH, "an event without a completion", "one completion")
     return choice
 
 
 def _told(answer: HTTPResponse) -> str:
-    return fit_to_print(one_line([answer.read(TOLD_BYTES).decode(errors="replace")]))
+    return told_by_server(answer.read(TOLD_BYTES).decode(errors="replace"))

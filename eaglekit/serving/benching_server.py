@@ -76,15 +76,16 @@ def running(command: Command, environment: Environment, what: str, *, silence_s:
 
     `what` says in findings which of the servers it is.
     """
-    port = _free_port()
-    words = [*command.words, "--host", BOUND_TO, "--port", str(port)]
     names = {command.target: Path(command.target).name}
     if command.speculative_config is not None:
         drafter = str(command.speculative_config["model"])
         names[drafter] = Path(drafter).name
     child = None
     try:
-        with started("serve.py", {"words": words}, environment) as child:
+        with (
+            _own_port() as port,
+            started("serve.py", {"words": [*command.words, *_at(port)]}, environment) as child,
+        ):
             _wait(child, port, environment, what, names, silence_s)
             try:
                 yield meet(f"http://{BOUND_TO}:{port}")
@@ -107,6 +108,9 @@ def _wait(
         if child.process.poll() is not None or child.silent_for > silence_s:
             raise Refusal(_not_started(child, environment, what, names))
         time.sleep(LOOK_EVERY_S)
+    if child.process.poll() is not None:
+        # Somebody else answers there.
+        raise Refusal(_not_started(child, environment, what, names))
 
 
 def _is_ready(port: int) -> bool:
@@ -120,11 +124,22 @@ def _is_ready(port: int) -> bool:
         connection.close()
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind((BOUND_TO, 0))
-        port: int = free.getsockname()[1]
-        return port
+@contextmanager
+def _own_port() -> Iterator[int]:
+    """A free port that nobody else is given inside, such as a second bench: two vLLMs would share it unasked.
+
+    The server can still take it: it asks for the port with the same options, and this socket does not listen.
+    """
+    with socket.socket() as held:
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            held.setsockopt(socket.SOL_SOCKET, option, 1)
+        held.bind((BOUND_TO, 0))
+        port: int = held.getsockname()[1]
+        yield port
+
+
+def _at(port: int) -> Sequence[str]:
+    return ("--host", BOUND_TO, "--port", str(port))
 
 
 def _wait_until_gone(group: int) -> None:

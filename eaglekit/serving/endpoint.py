@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eaglekit.report import Finding, Refusal
-from eaglekit.serving.address import Address, parse_address, parsed, unusable
+from eaglekit.serving.address import Address, parse_address, parsed, unusable, without_key
 from eaglekit.serving.counters import Counters
 from eaglekit.serving.job import Prompt
 from eaglekit.serving.outcome import Answer
@@ -127,9 +127,11 @@ def between(before: Scrape, after: Scrape, prompts: Sequence[Prompt]) -> tuple[C
     if before.counters is None or after.counters is None:
         raise Refusal(_not_drafting())
     same = len(before.counters.accepted_per_position) == len(after.counters.accepted_per_position)
-    if not same or before.created != after.created or after.counters.drafts < before.counters.drafts:
+    if not same or before.created != after.created:
         raise Refusal(_restarted())
     counted = after.counters - before.counters
+    if min(counted.drafts, counted.draft_tokens, counted.accepted, *counted.accepted_per_position) < 0:
+        raise Refusal(_restarted())
     return counted, tuple(others(before, after, prompts))
 
 
@@ -186,7 +188,7 @@ def _version(address: Address) -> str:
     except Refusal:
         return "unknown"
     stated = answer.get("version") if isinstance(answer, Mapping) else None
-    return stated[:64] if isinstance(stated, str) and stated.isprintable() and stated else "unknown"
+    return without_key(stated)[:64] if isinstance(stated, str) and stated.isprintable() and stated else "unknown"
 
 
 def _is_list(document: Any) -> bool:

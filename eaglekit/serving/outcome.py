@@ -118,7 +118,7 @@ def _loaded(document: Mapping[str, Any]) -> Loaded:
         device=_text(document["device"]),
         dtype=_text(document["dtype"]),
         quantization=None if document["quantization"] is None else _text(document["quantization"]),
-        arguments=dict(document["arguments"]),
+        arguments=_writable(document["arguments"]),
         plain_rotation=bool(document["plain_rotation"]),
         boundaries=None if layers is None else _integers(layers),
         watched=bool(document["watched"]),
@@ -149,7 +149,7 @@ def _round(document: Mapping[str, Any]) -> Round:
 
 def _states(document: Mapping[str, Any]) -> States:
     identity, file = _text(document["identity"]), _text(document["file"])
-    if "/" in file or file in ("", ".", ".."):
+    if "/" in file or file in ("", ".", "..") or not file.isprintable():
         raise ValueError(f"{file!r} is no name of a file")
     return States(identity, file, _integers(document["argmax"]))
 
@@ -181,6 +181,12 @@ def _counters(values: Mapping[str, Sequence[int]]) -> Counters | None:
         return None
 
 
+def _writable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that a capture's description can hold: JSON proper. Raises `ValueError`."""
+    json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    return dict(arguments)
+
+
 def _integers(values: Sequence[Any]) -> tuple[int, ...]:
     return tuple(_integer(value) for value in values)
 
@@ -195,4 +201,5 @@ def _integer(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
-    return value
+    # Halves of characters, as names of files have them, could be written nowhere.
+    return value.encode(errors="backslashreplace").decode()

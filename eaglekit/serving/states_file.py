@@ -25,7 +25,7 @@ def read_states(
     """States and token ids of a file, of a shape [n, B, G]. Raises `Refusal` for a file that holds anything else."""
     wanted = {"hidden_states": (STORED[str(dtype)[6:]], shape), "token_ids": ("I64", shape[:1])}
     try:
-        with piece.path.open("rb") as stream:
+        with open(piece.path, "rb", opener=_plainly) as stream:
             descriptor = stream.fileno()
             size_bytes = os.fstat(descriptor).st_size
             header = parse_header(lambda start, end: os.pread(descriptor, end - start, start), size_bytes, "states")
@@ -40,9 +40,24 @@ def read_states(
                 read[name] = bytearray(stream.read(tensor.size_bytes))
     except OSError as error:
         raise Refusal(unreadable("the engine's file of states", error)) from error
+    except Refusal as refusal:
+        raise Refusal(*(_no_states(piece, finding) for finding in refusal.findings)) from None
     states = torch.frombuffer(read["hidden_states"], dtype=dtype).view(shape)
     tokens: list[int] = torch.frombuffer(read["token_ids"], dtype=torch.int64).tolist()
     return states, tokens
+
+
+def _plainly(path: str, flags: int) -> int:
+    """Opened without waiting for whoever writes into a pipe, and without following a link."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
+def _no_states(piece: StatesFile, finding: Finding) -> Finding:
+    """What is wrong with the file as a safetensors file, told of the engine that wrote it."""
+    if finding.code == "engine-states-unusable":
+        return finding
+    what = f"the file of text {piece.identity!r} holds no states: {finding.message}"
+    return unusable(what, finding.got, finding.expected or "a safetensors file")
 
 
 def unusable(what: str, got: object, expected: object) -> Finding:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from eaglekit.checkpoint.disk_errors import refuse_folder, writing_to
+from eaglekit.checkpoint.disk_errors import is_there, refuse_folder, writing_to
 from eaglekit.checkpoint.header import parse_header
 from eaglekit.checkpoint.layout import Entry, file_order, safetensors_header
 from eaglekit.checkpoint.staged_file import staged_file
@@ -123,7 +123,8 @@ def refuse_taken(path: Path, *, overwrite: bool) -> None:
     """Raise `Refusal` for a name that is taken or a folder that is not there: before hours of work, not after."""
     with writing_to(str(path)):
         refuse_folder(path.parent)
-    if os.path.lexists(path) and not (overwrite and _is_capture(path)):
+        taken = is_there(path)
+    if taken and not (overwrite and _is_capture(path)):
         raise Refusal(_exists(path, overwrite=overwrite))
 
 

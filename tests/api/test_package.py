@@ -11,6 +11,7 @@ import pytest
 
 import eaglekit
 
+WHERE_IT_RUNS = "eaglekit runs on Linux and macOS. On Windows, install it inside WSL (the Windows Subsystem for Linux)."
 ROOT = Path(eaglekit.__file__).parents[1]
 
 
@@ -66,3 +67,22 @@ import eaglekit
 print(callable(eaglekit.plan), callable(eaglekit.validate), build.__name__, Task.__name__)
 """
     assert run(code) == "True True eaglekit.plan.build Task"
+
+
+AS_ON_WINDOWS = """
+import click, sys
+sys.platform = "win32"
+sys.modules["fcntl"] = sys.modules["resource"] = None
+"""
+"""What decides there before anything else is imported; click looks at the platform itself, and comes first."""
+
+
+def test_on_windows_the_command_says_in_one_line_where_it_runs() -> None:
+    code = f"{AS_ON_WINDOWS}\nfrom eaglekit.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{WHERE_IT_RUNS}\n")
+
+
+def test_on_windows_the_package_says_where_it_runs() -> None:
+    code = "import eaglekit\ntry: eaglekit.inspect\nexcept ImportError as error: print(error)"
+    assert run(f"{AS_ON_WINDOWS}\n{code}") == WHERE_IT_RUNS

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from eaglekit.api.files import refuse_taken
 from eaglekit.checkpoint.disk_errors import disk_finding
+from eaglekit.checkpoint.staged_file import write_file
+from eaglekit.checkpoint.writing import StagedFolder
+from eaglekit.report import Refusal
+from eaglekit.target.capture_file import refuse_taken as refuse_capture_taken
 
 WRITE = """
 import pathlib, resource, signal, sys
@@ -101,3 +106,62 @@ def test_a_destination_below_a_file_is_refused(tmp_path):
 def test_every_error_of_the_system_has_its_finding(number, code):
     finding = disk_finding(OSError(number, "said the system"), "out/model.safetensors")
     assert (finding.code, finding.place, finding.got) == (code, "out/model.safetensors", errno.errorcode[number])
+
+
+MAKE = {
+    "file": "write_file(destination, b'whole')",
+    "folder": "staged = StagedFolder(destination).__enter__(); staged.commit(); staged.__exit__(None, None, None)",
+}
+
+
+@pytest.mark.parametrize("made", MAKE)
+@pytest.mark.parametrize("name", ["n" * 255, "ö" * 127], ids=["of 255 letters", "of 254 bytes"])
+def test_every_name_that_a_disk_takes_can_be_given(made, name, tmp_path):
+    destination = tmp_path / name
+    exec(MAKE[made], {"destination": destination, "write_file": write_file, "StagedFolder": StagedFolder})  # noqa: S102
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("made", MAKE)
+def test_what_only_looks_like_left_over_is_somebody_s_own(made, tmp_path):
+    (tmp_path / ".a.eaglekit-notes").write_text("mine")
+    (tmp_path / ".a.eaglekit-backup").mkdir()
+    (tmp_path / ".a.eaglekit-backup" / "kept").write_text("mine")
+    exec(MAKE[made], {"destination": tmp_path / "a", "write_file": write_file, "StagedFolder": StagedFolder})  # noqa: S102
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.eaglekit-backup", ".a.eaglekit-notes", "a"]
+    assert (tmp_path / ".a.eaglekit-backup" / "kept").exists()
+
+
+WITHOUT_LOCKS = """
+import ctypes, pathlib, struct, sys
+from eaglekit.checkpoint.staged_file import write_file
+from eaglekit.checkpoint.writing import StagedFolder
+# seccomp(2): flock, call 73 of x86-64, answers ENOLCK as NFS without a lock daemon does.
+code = b"".join(struct.pack("HBBI", *one) for one in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, 73), (0x06, 0, 0, 0x00050000 | 37), (0x06, 0, 0, 0x7FFF0000)))
+kept = ctypes.create_string_buffer(code)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(kept)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+destination = pathlib.Path(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("made", MAKE)
+def test_a_disk_without_locks_is_written_to_and_nothing_is_taken_for_left_over(made, tmp_path):
+    (tmp_path / ".a.eaglekit-00000000").mkdir()
+    (tmp_path / ".a.eaglekit-11111111").write_text("of a run that goes on")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LOCKS + MAKE[made], tmp_path / "a"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == [".a.eaglekit-00000000", ".a.eaglekit-11111111", "a"]
+
+
+@pytest.mark.parametrize("refuse", [refuse_capture_taken, lambda path, overwrite: refuse_taken([path])])
+def test_a_name_that_no_disk_takes_is_told_before_any_work(refuse, tmp_path):
+    with pytest.raises(Refusal) as caught:
+        refuse(tmp_path / ("n" * 256), overwrite=False)
+    (finding,) = caught.value.findings
+    assert "shorter name" in finding.hint

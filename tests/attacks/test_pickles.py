@@ -282,3 +282,37 @@ def test_a_reading_process_taken_over_by_its_input_is_not_believed(tmp_path, mon
     (tmp_path / "child.py").write_text(answer)
     monkeypatch.setattr(pickle_table.pickle_child, "__file__", str(tmp_path / "child.py"))
     only(opening(tmp_path / "drafter", archive(a_table(), RIGHT)), "pickle-malformed")
+
+
+WITHOUT_A_LIMIT = """
+import resource, runpy, sys
+sys.platform, limit = {platform!r}, resource.setrlimit
+
+def refusing(which, limits):
+    if which == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    limit(which, limits)
+
+resource.setrlimit = refusing
+runpy.run_path({child!r}, run_name="__main__")
+"""
+"""The reading process on a system that refuses the limit on memory, as macOS does."""
+
+
+def on_a_system_without_a_limit(platform, tmp_path, monkeypatch):
+    from eaglekit.checkpoint import pickle_table
+
+    code = WITHOUT_A_LIMIT.format(platform=platform, child=pickle_table.pickle_child.__file__)
+    (tmp_path / "child.py").write_text(code)
+    monkeypatch.setattr(pickle_table.pickle_child, "__file__", str(tmp_path / "child.py"))
+
+
+def test_on_macos_a_pickle_is_read_though_the_system_refuses_the_limit_on_memory(tmp_path, monkeypatch):
+    on_a_system_without_a_limit("darwin", tmp_path, monkeypatch)
+    opened = open_folder(folder_of(tmp_path / "drafter", {"pytorch_model.bin": archive(a_table(), RIGHT)}))
+    assert opened.tensors
+
+
+def test_elsewhere_no_pickle_is_read_without_the_limit_on_memory(tmp_path, monkeypatch):
+    on_a_system_without_a_limit("linux", tmp_path, monkeypatch)
+    only(opening(tmp_path / "drafter", archive(a_table(), RIGHT)), "pickle-malformed")

@@ -68,6 +68,13 @@ def test_a_file_system_that_cannot_copy_in_the_kernel_gets_the_next_way(source, 
     assert made[1].read_bytes() == DATA[:1000]
 
 
+@pytest.mark.parametrize("number", [errno.ENOTSOCK, errno.ENOTSUP], ids=errno.errorcode.get)
+def test_what_macos_answers_to_a_copy_in_the_kernel_is_followed_by_the_next_way(source, made, monkeypatch, number):
+    monkeypatch.setattr(copying, "MOVERS", (failing(number), copying.MOVERS[-1]))
+    copy_range(source, 0, 1000, made[0])
+    assert made[1].read_bytes() == DATA[:1000]
+
+
 def test_a_full_disk_is_not_taken_for_a_missing_feature(source, made, monkeypatch):
     monkeypatch.setattr(copying, "MOVERS", (failing(errno.ENOSPC), copying.MOVERS[-1]))
     with pytest.raises(OSError, match="No space left"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from eaglekit.checkpoint import open_folder
-from eaglekit.checkpoint.index import unsafe_reason
 from eaglekit.report import Severity
 from tests.checkpoint.making import entry, file_of, folder_of, only, refused
 
@@ -111,14 +110,7 @@ def test_damage_in_several_shards_is_told_at_once(tmp_path):
     assert set(opening(sharded(tmp_path, files=files))) == {"file-truncated", "file-appended"}
 
 
-UNSAFE = ["../x", "/etc/passwd", "a/../../x", "..", "a\\b", "C:x", "./a", "a//b", "", "a\0b", "a/"]
-
-
-@pytest.mark.parametrize("name", UNSAFE)
-def test_an_unsafe_name_is_known_as_one(name):
-    assert unsafe_reason(name)
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "shards/a.safetensors", "..a", "a..b"])
-def test_a_plain_name_is_safe(name):
-    assert unsafe_reason(name) is None
+def test_two_shards_that_are_one_file_on_some_disk_are_refused(tmp_path):
+    twin = FIRST.replace("model", "MODEL")
+    path = sharded(tmp_path, {"a": FIRST, "b": FIRST, "c": twin}, files={twin: shard("c"), SECOND: None})
+    assert only(opening(path), "index-path-unsafe").got == f"{twin} and {FIRST}"

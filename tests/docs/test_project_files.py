@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from eaglekit import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
@@ -42,3 +46,33 @@ def test_the_page_about_contributing_names_commands_that_exist() -> None:
     named = {word for words in re.findall(r"`make ([a-z -]+)`", page) for word in words.split()}
     assert named
     assert named - set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)) == set()
+
+
+def pins(file: str) -> list[Requirement]:
+    """The lines of a constraints file."""
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("#")]
+
+
+def test_the_oldest_releases_that_are_tested_are_those_that_the_project_allows() -> None:
+    wanted = PROJECT[PROJECT.index("\ndependencies = [") : PROJECT.index("[project.scripts]")]
+    bounds = dict(re.findall(r'"([a-z0-9-]+)>=([0-9.]+)', wanted))
+    untested = {"torch", "transformers", "jaxtyping", "vllm"}
+    assert {str(pin) for pin in pins("constraints-lowest.txt")} == {
+        f"{name}=={version}" for name, version in bounds.items() if name not in untested
+    }
+
+
+def test_a_pin_that_the_oldest_python_cannot_have_is_none_for_it() -> None:
+    (oldest,) = re.findall(r'requires-python = ">=([0-9.]+)"', PROJECT)
+    impossible = []
+    for pin in pins("constraints.txt"):
+        try:
+            found = distribution(pin.name)
+        except PackageNotFoundError:
+            continue
+        allowed = SpecifierSet(found.metadata.get("Requires-Python") or "")
+        wanted = pin.marker is None or pin.marker.evaluate({"python_version": oldest})
+        if wanted and pin.specifier.contains(found.version) and not allowed.contains(f"{oldest}.99"):
+            impossible.append(str(pin))
+    assert impossible == []

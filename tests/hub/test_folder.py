@@ -244,6 +244,12 @@ def test_names_that_differ_in_case_only_are_refused(folder: Path) -> None:
     assert told(folder) == {("publish-name-clash", "LICENSE-a")}
 
 
+def test_names_that_differ_in_the_spelling_of_accents_only_are_refused(folder: Path) -> None:
+    (folder / "LICENSE-e\u0301").write_text("x")
+    (folder / "LICENSE-\u00e9").write_text("x")
+    assert ("publish-name-clash", "LICENSE-\u00e9") in told(folder)
+
+
 @pytest.mark.parametrize("ending", ["ü", " ", "\n", "a:b", "a*", "a\\b", "x" * 240, "."])
 def test_a_name_that_not_every_disk_can_hold_is_refused(folder: Path, ending: str) -> None:
     (folder / f"LICENSE-{ending}").write_text("x")

@@ -67,6 +67,22 @@ def test_a_file_that_stays_is_told_with_a_reason(name, shop):
     assert left[name] != ""
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        pytest.param("LICENSE-a:b", "a character that Windows keeps for itself", id="a hidden stream"),
+        pytest.param("LICENSE.", "ends in a dot or space", id="a dot at the end"),
+        pytest.param("LICENSE-b", "one file with LICENSE-B on macOS or Windows", id="a twin in another case"),
+    ],
+)
+def test_a_side_file_that_not_every_disk_can_hold_stays(name, why, tmp_path):
+    source = folder_of(tmp_path / "source", PLAIN, DIALECTS["vllm"])
+    for side in ("LICENSE-B", name):
+        (source / side).write_text("x")
+    plan = planned(source)
+    assert (plan.copied, [why in item.why for item in plan.left if item.name == name]) == (("LICENSE-B",), [True])
+
+
 def test_no_byte_tells_where_it_was_made(shop, written):
     private = {
         str(shop),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import replace
@@ -11,7 +12,8 @@ import pytest
 
 from eaglekit.report import Fact, Finding, Measurement, Refusal, Report, Table
 from eaglekit.report.html import draw, draw_png, render
-from eaglekit.report.html.words import verdict
+from eaglekit.report.html.words import stages, verdict
+from eaglekit.report.json_text import dumps
 from eaglekit.report.model import Chart, Series, printable
 from tests.report.making import CATEGORIES, POSITIONS, VALIDATED
 
@@ -25,7 +27,7 @@ DRAWING = {"svg", "g", "path", "text", "use", "defs", "clippath", "rect", "desc"
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "aria-hidden", "aria-label", "aria-labelledby",
     "colspan", "id", "style", "d", "x", "y", "width", "height", "viewbox", "role", "font-family", "stroke-linejoin",
-    "transform", "clip-path", "href",
+    "transform", "clip-path", "href", "data-column",
 }  # fmt: skip
 
 
@@ -167,6 +169,15 @@ def test_everything_that_was_found_stands_on_the_page() -> None:
         assert fact.origin in text
     assert "2.710 to 2.861" in text
     assert VALIDATED.result["drafter"]["digest"] in text
+
+
+def test_a_saved_report_has_its_stages_by_their_names() -> None:
+    document = json.loads(dumps(VALIDATED.as_json()))
+    assert stages(Report.from_json(document)) == stages(VALIDATED)
+
+
+def test_a_table_without_rows_is_left_out() -> None:
+    assert "Nothing at all" not in render(replace(VALIDATED, tables=(Table("n", "Nothing at all", ("a",), ()),)))
 
 
 def test_a_stage_that_did_not_run_is_told_in_the_verdict() -> None:

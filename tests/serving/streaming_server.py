@@ -77,9 +77,13 @@ class Behaviour:
             self.most_at_once = max(self.most_at_once, self.at_once)
             return bool(self.fault) and len(self.asked) > self.fault_from
 
-    def end(self, document: dict[str, Any], pieces: list[list[int]]) -> None:
+    def leave(self) -> None:
+        """Note that a user is about to hear the end of an answer: the next request may come before `end`."""
         with self.lock:
             self.at_once -= 1
+
+    def end(self, document: dict[str, Any], pieces: list[list[int]]) -> None:
+        with self.lock:
             self.finished += 1
             self.prompt_tokens += len(document["prompt"])
             for piece in pieces[1:]:
@@ -106,6 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         behaviour = self.behaviour
         fault = behaviour.fault if behaviour.begin(document) else ""
         if fault == "refuses":
+            behaviour.leave()
             behaviour.end(document, [])
             self.whole(400, '{"error": {"message": "the prompt is longer than the context"}}')
             return
@@ -130,6 +135,7 @@ class Handler(BaseHTTPRequestHandler):
             if fault == "error" and number == 2:
                 self.event({"error": {"message": "the engine is dead", "code": 500}})
             if fault == "breaks off" and number == 2:
+                self.behaviour.leave()
                 self.close_connection = True
                 return
             choice: dict[str, Any] = {"index": 0, "text": "", "finish_reason": None}
@@ -139,6 +145,7 @@ class Handler(BaseHTTPRequestHandler):
                 choice["token_ids"] = ["a"]
             self.event("not an object" if fault == "no json" else {"choices": [choice]})
         self.event({"choices": [{"index": 0, "text": "", "token_ids": [], "finish_reason": "stop"}]})
+        self.behaviour.leave()
         self.chunk(b"data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
+from eaglekit.checkpoint.file_names import DEVICE, one_on_some_disk
 from eaglekit.hub.model import CARD, FIGURE, PROMPTS, REPORT, SIGNATURE
 from eaglekit.plan.manifest import MANIFEST
 from eaglekit.plan.provenance import PROVENANCE
@@ -17,8 +18,6 @@ MADE = frozenset({CARD, REPORT, FIGURE, PROMPTS, SIGNATURE, MANIFEST})
 """Made by a push; they may lie in the folder that an earlier one, or a pull, has left."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,198}[A-Za-z0-9_+-]|[A-Za-z0-9_]")
 """What git, the Hub and every kind of disk can hold."""
-RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
-"""Devices, to Windows, whatever follows the dot."""
 
 MOVE = "move it out of the folder"
 PICKLE = "give the weights as safetensors: eaglekit convert writes nothing else"
@@ -47,7 +46,7 @@ def judge(names: Iterable[str], weight_files: Iterable[str]) -> Iterator[Finding
         why = _objection(name, weights)
         if why is not None:
             yield _not_allowed(name, *why)
-        elif not NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        elif not NAME.fullmatch(name) or DEVICE.fullmatch(name):
             yield _bad_name(name)
     yield from _clashes(names)
 
@@ -98,15 +97,12 @@ def _bad_name(name: str) -> Finding:
 
 
 def _clashes(names: Iterable[str]) -> Iterator[Finding]:
-    first: dict[str, str] = {}
-    for name in names:
-        other = first.setdefault(name.casefold(), name)
-        if other != name:
-            yield Finding(
-                "publish-name-clash",
-                f"{other} and {name} differ only in upper and lower case",
-                place=name,
-                got=f"{other} and {name}",
-                expected="names that differ on every disk",
-                hint="rename or remove one of them",
-            )
+    for other, name in one_on_some_disk(names):
+        yield Finding(
+            "publish-name-clash",
+            f"{other} and {name} are one file on macOS or Windows",
+            place=name,
+            got=f"{other} and {name}",
+            expected="names that differ on every disk",
+            hint="rename or remove one of them",
+        )

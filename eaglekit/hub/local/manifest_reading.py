@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eaglekit.checkpoint.copying import Written
-from eaglekit.checkpoint.index import unsafe_reason
+from eaglekit.checkpoint.file_names import one_on_some_disk, unsafe_reason
+from eaglekit.hub.model import CARD, SIGNATURE
 from eaglekit.plan.manifest import MANIFEST, parse_manifest
 from eaglekit.report import Finding, Refusal
 from eaglekit.report.model import printable, refuse_if
@@ -14,6 +15,8 @@ FILES_LIMIT = 1_000
 """More files than any drafter has."""
 NAME_LIMIT = 1_024
 """Characters of one name."""
+BESIDE = (MANIFEST, CARD, SIGNATURE)
+"""What lies beside the listed files, whether it is listed or not."""
 NO_SUMS = "or ask its owner to push it with eaglekit"
 PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth")
 """Endings of files whose loading runs what is in them."""
@@ -49,6 +52,8 @@ def _findings_of_names(listed: Mapping[str, Written], place: str) -> Iterator[Fi
                 expected="weights in safetensors",
                 hint="do not load it; ask the owner for safetensors",
             )
+    for first, second in one_on_some_disk(dict.fromkeys((*BESIDE, *listed))):
+        yield _invalid(place, f"lists {second!r}, which is one file with {first!r} on macOS or Windows")
 
 
 def _wrong_name(name: str) -> str | None:

@@ -61,4 +61,9 @@ CODES: tuple[Code, ...] = (
         "A concurrency is how many users ask at the same time, each one request after the other.",
         "Give whole numbers from 1 on with commas between them, such as 1,4,16.",
     ),
+    Code(
+        "bench-users", ERROR, "more users than this machine lets one program be",
+        "Each user is a thread with a connection of its own. Systems limit how many files a program has open, how many threads it has and how much memory it asks for; a user who cannot connect would look like a server that does not answer.",
+        "Give a lower --concurrency, or raise the limit in the shell that starts bench: `ulimit -n 8192`.",
+    ),
 )  # fmt: skip

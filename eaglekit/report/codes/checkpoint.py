@@ -278,10 +278,12 @@ INDEXES: tuple[Code, ...] = (
     Code(
         "index-path-unsafe",
         ERROR,
-        "The index names a file outside the folder",
+        "The index names a file that no folder can hold everywhere",
         "An index is data from somebody else. A name such as `../x` or `/etc/x` would make the reader open, and a "
-        "publisher upload, a file that is not part of the checkpoint.",
-        "Do not use the checkpoint until its producer has explained it.",
+        "publisher upload, a file that is not part of the checkpoint. On Windows `a:b` is a hidden stream of the file `a`, "
+        "`nul.safetensors` a device, and there and on macOS `A` and `a` are one file: whoever copies such a checkpoint "
+        "loses weights without an error.",
+        "Do not use the checkpoint until its producer has explained it; rename shards that differ in case only.",
     ),
     Code(
         "shard-missing",

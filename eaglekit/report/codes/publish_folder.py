@@ -62,8 +62,8 @@ CODES: tuple[Code, ...] = (
         "Rename it; for a shard, convert again.",
     ),
     Code(
-        "publish-name-clash", ERROR, "two names differ only in upper and lower case",
-        "On macOS and Windows they are one file: who downloads the repository there gets one of the two, and no error.",
+        "publish-name-clash", ERROR, "two names differ only in upper and lower case, or in how accents are spelled",
+        "On macOS or Windows they are one file: who downloads the repository there gets one of the two, and no error.",
         "Rename or remove one of them.",
     ),
     Code(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from eaglekit.report.html.axis import axis_label, grid_figure, places_of, ticks_of
 from eaglekit.report.html.looks import CHARACTER, Look, columns_of, looks_of
 from eaglekit.report.html.palette import Palette
 from eaglekit.report.html.words import drawable, has_intervals, label, number, points
@@ -23,8 +24,8 @@ ROW, GAP = 16, 10
 """Height of a bar, and the space between categories."""
 TITLE, LEGEND, HEADING = 34, 20, 34
 """Heights above the plot: the title, a row of the legend, the label of the values with its distance."""
-TICKS, TICK_LENGTH = 12, 14
-"""Most ticks with a label of their own on the axis of a line chart, and the longest, in characters."""
+LED = 1.03
+"""Where the last values of lines stand, in widths of the plot."""
 TITLE_LENGTH = 44
 """Longest title in the picture, in characters."""
 ROWS_SHOWN = 40
@@ -68,7 +69,7 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool, written: Callable
     legend_rows = math.ceil(len(looks) / columns_of(looks, WIDTH)) if len(looks) > 1 else 0
     top = TITLE * titled + LEGEND * legend_rows + HEADING
     height = len(rows) * (ROW * max(len(looks), 1) + GAP) + GAP if rows else PLOT_HEIGHT
-    left = max(CHARACTER * max(map(len, map(label, rows)), default=0) + 14, 56)
+    left = max(CHARACTER * max(map(len, map(label, rows)), default=0) + 14, 56 if bars else _grid_room(chart))
     right, bottom = max(58, CHARACTER * (_longest_value(chart, written) + 1) + 14), 46
     total = top + height + bottom
     figure = _figure(WIDTH, total, palette)
@@ -80,6 +81,12 @@ def figure_of(chart: Chart, palette: Palette, *, titled: bool, written: Callable
         _lines(axes, chart, looks, palette, written)
     _words(figure, axes, chart, looks, palette, titled=titled, total=total)
     return figure
+
+
+def _grid_room(chart: Chart) -> int:
+    """Room for the figures at the grid lines; those of very large and very small values have a power of ten."""
+    largest = max((abs(y) for series in chart.series for y in series.y if drawable(y)), default=0.0)
+    return 56 if largest == 0 or 1e-3 <= largest < 1e5 else 80
 
 
 def _longest_value(chart: Chart, written: Callable[[float], str]) -> int:
@@ -108,13 +115,15 @@ def _frame(axes: Axes, palette: Palette, *, bars: bool) -> None:
     axes.tick_params(colors=palette.muted, length=0, pad=6, labelsize=13)
     axes.grid(visible=True, axis="x" if bars else "y", color=palette.line, linewidth=1)
     axes.set_axisbelow(True)
+    (axes.xaxis if bars else axes.yaxis).set_major_formatter(grid_figure)
 
 
 def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette, written: Callable[[float], str]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator
 
-    places = _places(chart)
-    last: list[tuple[float, str]] = []
+    room = WIDTH * axes.get_position().width
+    places = places_of(chart, room)
+    last: list[tuple[float, float, Look]] = []
     for series, look in zip(chart.series, looks, strict=True):
         rows = [(places[f"{x}"], y, ends) for x, y, ends in points(series) if f"{x}" in places and drawable(y)]
         if not rows:
@@ -132,20 +141,13 @@ def _lines(axes: Axes, chart: Chart, looks: Sequence[Look], palette: Palette, wr
             xs, ys, color=look.colour, linestyle=look.dash, linewidth=2.2, marker=look.marker, markersize=7,
             markeredgecolor=palette.card, markeredgewidth=1.4, solid_capstyle="round",
         )  # fmt: skip
-        last.append((ys[-1], look.colour))
-    if len(places) <= TICKS:
-        axes.xaxis.set_major_locator(FixedLocator(list(places.values())))
-        axes.xaxis.set_major_formatter(FixedFormatter([label(name, TICK_LENGTH) for name in places]))
+        last.append((ys[-1], xs[-1], look))
+    ticks = ticks_of(places, room)
+    if ticks is not None:
+        axes.xaxis.set_major_locator(FixedLocator([at for at, _ in ticks]))
+        axes.xaxis.set_major_formatter(FixedFormatter([name for _, name in ticks]))
     _line_limits(axes, chart, list(places.values()), palette)
-    _end_labels(axes, last, written)
-
-
-def _places(chart: Chart) -> dict[str, float]:
-    """Where each x lies: at its number, or one beside the other where any is a word."""
-    every = [x for series in chart.series for x in series.x]
-    if any(isinstance(x, str) for x in every):
-        return {name: float(index) for index, name in enumerate(dict.fromkeys(f"{x}" for x in every))}
-    return {f"{x}": float(x) for x in every if drawable(float(x))}
+    _end_labels(axes, last, palette, written)
 
 
 def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float], palette: Palette) -> None:
@@ -167,14 +169,22 @@ def _line_limits(axes: Axes, chart: Chart, xs: Sequence[float], palette: Palette
         axes.set_ylim(lowest - room, highest + room)
 
 
-def _end_labels(axes: Axes, ends: Sequence[tuple[float, str]], written: Callable[[float], str]) -> None:
-    """The last value of each line beside it, moved apart where they would touch."""
-    low, high = axes.get_ylim()
+def _end_labels(
+    axes: Axes, ends: Sequence[tuple[float, float, Look]], palette: Palette, written: Callable[[float], str]
+) -> None:
+    """The last value of each line beside it, moved apart where they would touch, and led to by the line's colour."""
+    (low, high), (left, right) = axes.get_ylim(), axes.get_xlim()
     apart = 15 / PLOT_HEIGHT
     at = -1.0
-    for value, colour in sorted(ends):
-        at = max((value - low) / (high - low), at + apart)
-        axes.text(1.015, at, written(value), transform=axes.transAxes, color=colour, va="center", fontsize=13)
+    for value, x, look in sorted(ends, key=lambda end: end[:2]):
+        height = (value - low) / (high - low)
+        at = max(height, at + apart)
+        # In ink: six colours that every reader can tell apart are not all dark enough for text.
+        axes.text(LED, at, written(value), transform=axes.transAxes, color=palette.ink, va="center", fontsize=13)
+        axes.plot(
+            [(x - left) / (right - left), LED - 0.006], [height, at], transform=axes.transAxes, color=look.colour,
+            linestyle=look.dash, linewidth=1, clip_on=False, scalex=False, scaley=False,
+        )  # fmt: skip
 
 
 def _bars(
@@ -199,7 +209,7 @@ def _bars(
                 end = max(y, spread[1])
             axes.annotate(
                 written(y), (end, middle), xytext=(5, 0), textcoords="offset points", va="center",
-                color=palette.ink, fontsize=12, annotation_clip=False,
+                color=palette.ink, fontsize=13, annotation_clip=False,
             )  # fmt: skip
             farthest = max(farthest, end)
     axes.set_yticks([place * step + GAP + ROW * len(looks) / 2 for place in range(len(rows))])
@@ -219,8 +229,8 @@ def _words(
 
     bars = chart.kind == "bar"
     note = ("line: 95 % interval" if bars else "band: 95 % interval") if has_intervals(chart) else ""
-    values = f"{_long(chart.y_label)} ({note})" if note else _long(chart.y_label)
-    down, across = (_long(chart.x_label), values) if bars else (values, _long(chart.x_label))
+    values, names = (chart.y_label, note), (chart.x_label, _left_out(chart) if bars else "")
+    down, across = (names, values) if bars else (values, names)
     if titled:
         figure.text(
             12 / WIDTH,
@@ -231,8 +241,10 @@ def _words(
             color=palette.ink,
         )
     middle = (axes.get_position().x0 + axes.get_position().x1) / 2
-    figure.text(middle, 12 / total, across, ha="center", fontsize=13, color=palette.muted)
-    figure.text(12 / WIDTH, axes.get_position().y1 + 14 / total, down, fontsize=13, color=palette.muted)
+    beside = 2 * WIDTH * min(middle, 1 - middle)
+    figure.text(middle, 12 / total, axis_label(*across, beside), ha="center", fontsize=13, color=palette.muted)
+    above = axes.get_position().y1 + 14 / total
+    figure.text(12 / WIDTH, above, axis_label(*down, WIDTH - 24), fontsize=13, color=palette.muted)
     if len(looks) < 2:
         return
     handles = [
@@ -251,6 +263,7 @@ def _words(
         text.set_text(look.name)
 
 
-def _long(text: str) -> str:
-    """A title or an axis label on one line of the figure."""
-    return label(text, int(WIDTH / CHARACTER) - 8)
+def _left_out(chart: Chart) -> str:
+    """What the picture says where it has not all categories."""
+    every = len({f"{x}" for series in chart.series for x in series.x})
+    return f"{ROWS_SHOWN} of {every}" if every > ROWS_SHOWN else ""

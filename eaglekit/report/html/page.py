@@ -11,13 +11,15 @@ from eaglekit.report.html.drawing import draw
 from eaglekit.report.html.environment import environment
 from eaglekit.report.html.needs import need
 from eaglekit.report.html.palette import DARK, LIGHT
-from eaglekit.report.html.words import STAGES, number, points, shown, spread, stages, verdict
+from eaglekit.report.html.words import STAGES, long_words, number, points, shown, spread, stages, verdict
 from eaglekit.report.model import Chart, Report, Severity, Table
 
 HEADLINES = 4
 """Measurements shown large; commands put the ones that count first."""
 ROWS_OPEN = 24
 """Longer tables are folded."""
+PROSE = 32
+"""Characters beyond which a cell is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ class Grid:
     table: Table
     numeric: tuple[bool, ...]
     """For each column whether every cell is a number: those are set to the right."""
+    long: bool
+    """Whether a word is so long that it must be broken on paper."""
+    prose: bool
+    """Whether a cell holds a sentence: on a phone its rows stand below each other, where others scroll sideways."""
 
 
 def render(report: Report) -> str:
@@ -60,9 +66,11 @@ def render(report: Report) -> str:
             groups=[(severity, found) for severity in Severity if (found := report.of(severity))],
             charts=[drawn(chart, Markup(draw(chart, scheme="page", titled=False))) for chart in report.charts],  # noqa: S704
             stages=stages(report),
-            tables=[grid(table) for table in report.tables if table.name != STAGES],
+            tables=[grid(table) for table in report.tables if table.name != STAGES and table.rows],
             result=[(name, list(spread(value))) for name, value in report.result.items()],
             rows_open=ROWS_OPEN,
+            long_measured=long_words(text for m in report.measurements for text in (m.name, m.unit, m.note)),
+            long_facts=long_words(text for f in report.facts for text in (f.name, shown(f.value), f.origin)),
             light=LIGHT.named(),
             dark=DARK.named(),
         )
@@ -84,4 +92,6 @@ def grid(table: Table) -> Grid:
     """The table, and which of its columns are numbers."""
     columns = range(len(table.columns))
     numbers = [[isinstance(row[i], (int, float)) for row in table.rows if i < len(row)] for i in columns]
-    return Grid(table, tuple(bool(cells) and all(cells) for cells in numbers))
+    prose = any(len(shown(cell)) > PROSE for row in table.rows for cell in row)
+    texts = [*table.columns, *(shown(cell) for row in table.rows for cell in row)]
+    return Grid(table, tuple(bool(cells) and all(cells) for cells in numbers), long_words(texts), prose)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,15 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple, Mapping)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
+
+
+LONG_WORD = 24
+"""Characters beyond which a word may be wider than its column on paper."""
+
+
+def long_words(texts: Iterable[str]) -> bool:
+    """Whether any word of any text is longer than `LONG_WORD`."""
+    return any(len(word) > LONG_WORD for text in texts for word in text.split())
 
 
 def label(text: Any, most: int = LABEL_LENGTH) -> str:
@@ -118,8 +127,18 @@ class Stage:
 
 def stages(report: Report) -> list[Stage]:
     """The stages of a report that has any."""
-    rows = [[*map(shown, row), "", "", ""][:3] for table in report.tables if table.name == STAGES for row in table.rows]
-    return [Stage(name, outcome, about, TONES.get(outcome, "open")) for name, outcome, about in rows]
+    # By name: a saved report has the columns in the order of the alphabet.
+    cells = [
+        {column: shown(cell) for column, cell in zip(table.columns, row, strict=False)}
+        for table in report.tables
+        if table.name == STAGES
+        for row in table.rows
+    ]
+    return [
+        Stage(row.get("stage", ""), outcome, row.get("about", ""), TONES.get(outcome, "open"))
+        for row in cells
+        for outcome in [row.get("outcome", "")]
+    ]
 
 
 def spread(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
