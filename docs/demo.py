@@ -103,6 +103,7 @@ def main() -> int:
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir()
     program = Path(sys.executable).with_name("eaglekit")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny matrices: threads only wait for each other on a busy machine
     for command in FIRST:
         print(f"$ eaglekit {' '.join(command)}", flush=True)
         subprocess.run([str(program), *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

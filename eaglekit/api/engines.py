@@ -83,7 +83,7 @@ def parse_arguments(words: tuple[str, ...], ours: Collection[str]) -> dict[str, 
         if not sign or not ARGUMENT.fullmatch(name):
             findings.append(_bad(f"{text!r} is no NAME=VALUE", text, "NAME=VALUE"))
         elif name in ours:
-            findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument"))
+            findings.append(_bad(f"{name} is stated by eaglekit itself", name, "another argument", LEFT_OUT))
         elif name in found:
             findings.append(_bad(f"{name} is given twice", name, "each argument once"))
         elif not _is_json(read := _value(value)):
@@ -112,8 +112,9 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _bad(message: str, got: str, expected: str) -> Finding:
-    return Finding(
-        "engine-argument", message, place="--engine-arg", got=got, expected=expected,
-        hint="vLLM lists its engine arguments with: vllm serve --help=all",
-    )  # fmt: skip
+KNOWN_BY_VLLM = "vLLM lists its engine arguments with: vllm serve --help=all"
+LEFT_OUT = "leave it out: it follows from the drafter, the texts and the other options"
+
+
+def _bad(message: str, got: str, expected: str, hint: str = KNOWN_BY_VLLM) -> Finding:
+    return Finding("engine-argument", message, place="--engine-arg", got=got, expected=expected, hint=hint)

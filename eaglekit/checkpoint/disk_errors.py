@@ -31,6 +31,11 @@ HINTS: Mapping[str, str] = {
     "destination-parent": "make the folder above the destination first (`mkdir -p`)",
     "write-failed": "look at the system's log: the disk or its connection may be failing",
 }
+NOT_READ: Mapping[int, str] = {
+    errno.ENOENT: "check the path: nothing of that name is there",
+    errno.ENOTDIR: "check the path: a file stands where it has a folder",
+    errno.EISDIR: "give a file in that folder",
+}
 
 
 def disk_finding(error: OSError, place: str) -> Finding:
@@ -52,7 +57,9 @@ def unreadable(file: str, error: OSError) -> Finding:
         f"{file} cannot be read: {error.strerror or error}",
         place=file,
         got=errno.errorcode.get(error.errno or 0, type(error).__name__),
-        hint="check the permissions of the folder and of the file, and the disk it lies on",
+        hint=NOT_READ.get(
+            error.errno or 0, "check the permissions of the folder and of the file, and the disk it lies on"
+        ),
     )
 
 

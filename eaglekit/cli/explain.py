@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 import click
 
@@ -33,7 +34,7 @@ def command(code: str | None, *, as_json: bool) -> None:
         return
     entry = CODES.get(code)
     if entry is None:
-        close = difflib.get_close_matches(code, CODES, n=3)
+        close = near(code, list(CODES))
         raise Refusal(
             Finding(
                 "code-unknown",
@@ -52,3 +53,10 @@ def command(code: str | None, *, as_json: bool) -> None:
         *([Fact("sources", "; ".join(entry.sources))] if entry.sources else []),
     ]
     print_report(Report("explain", code, facts=tuple(facts)), as_json=as_json)
+
+
+def near(asked: str, names: Sequence[str]) -> list[str]:
+    """At most three of `names` that `asked` may mean: those that hold it, else those spelled alike."""
+    word = asked.lower()
+    holding = [name for name in names if word and word in name]
+    return holding[:3] or difflib.get_close_matches(word, names, n=3)

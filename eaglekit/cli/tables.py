@@ -25,7 +25,7 @@ def engines(name: str | None, *, as_json: bool) -> None:
     from eaglekit.engines.listing import capabilities_table, engines_table
     from eaglekit.engines.requests import known_engine
 
-    table = engines_table() if name is None else capabilities_table(known_engine(name).name)
+    table = engines_table() if name is None else capabilities_table(known_engine(name, "NAME").name)
     print_report(Report("engines", name or "", tables=(table,)), as_json=as_json)
 
 

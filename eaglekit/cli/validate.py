@@ -113,7 +113,7 @@ def command(path: str, *, as_json: bool, report_file: Path | None, html_file: Pa
 
 
 SHOWN = (
-    "weights", "dialect", "written by", "aux_layers", "fusion_norm", "feedback", "residual", "vocabulary map", "texts",
+    "weights", "dialect", "spelling of", "aux_layers", "fusion_norm", "feedback", "residual", "vocabulary map", "texts",
     "arithmetic", "sampled acceptance", "function beside the baseline", "logits beside the baseline",
     "state growth over depth", "baseline: state growth over depth", "served by", "drafts in the engine",
 )  # fmt: skip

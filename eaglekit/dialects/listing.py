@@ -16,7 +16,7 @@ from eaglekit.report import Table
 
 def dialect_tables(name: str | None) -> tuple[Table, ...]:
     """All dialects in one table, or everything about one. Raises `Refusal` for an unknown name."""
-    return (overview(),) if name is None else one(named(name).dialect)
+    return (overview(),) if name is None else one(named(name, "NAME").dialect)
 
 
 def overview() -> Table:

@@ -89,21 +89,21 @@ def _stranger_finding(stranger: Stranger, checkpoint: Checkpoint) -> Finding:
     )
 
 
-def named(name: str) -> Recognition:
-    """The dialect that the user named. Raises `Refusal` with the nearest name."""
+def named(name: str, place: str = "--from") -> Recognition:
+    """The dialect that the user named, at `place`. Raises `Refusal` with the nearest name."""
     if name not in DIALECTS:
         close = difflib.get_close_matches(name, DIALECTS, n=1)
         raise Refusal(
             Finding(
                 "dialect-name",
                 f"there is no dialect {name!r}",
-                place="--from",
+                place=place,
                 got=name,
                 expected=", ".join(DIALECTS),
                 hint=f"did you mean {close[0]}?" if close else "eaglekit dialects lists them",
             )
         )
-    return Recognition(DIALECTS[name], ("given: --from",), 0)
+    return Recognition(DIALECTS[name], (f"given: {place}",), 0)
 
 
 def _fits(dialect: Dialect, checkpoint: Checkpoint) -> bool:

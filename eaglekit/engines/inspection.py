@@ -39,7 +39,7 @@ def inspect(
     facts = [
         *base.facts,
         Fact("dialect", outcome.dialect.name, "; ".join(outcome.recognition.evidence)),
-        Fact("written by", outcome.dialect.title),
+        Fact("spelling of", outcome.dialect.title),
     ]
     tables = [_tensors(outcome)]
     if outcome.drafter is not None and spec is not None:

@@ -26,8 +26,8 @@ def parse_request(text: str) -> Request:
     return Request(engine.name, known_version(engine, version))
 
 
-def known_engine(name: str) -> Engine:
-    """The engine called `name`. Raises `Refusal` that names the known ones."""
+def known_engine(name: str, place: str = "--for") -> Engine:
+    """The engine called `name`, as `place` says it. Raises `Refusal` that names the known ones."""
     found = ENGINES.get(name.lower())
     if found is not None:
         return found
@@ -36,7 +36,7 @@ def known_engine(name: str) -> Engine:
         Finding(
             "engine-unknown",
             f"no engine is called {name!r}",
-            place="--for",
+            place=place,
             got=name,
             expected=", ".join(ENGINES),
             hint=f"did you mean {near[0]}?" if near else "`eaglekit engines` lists the engines that are known",

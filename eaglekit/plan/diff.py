@@ -24,6 +24,8 @@ ABOUT = frozenset({
 
 REPEATS = frozenset({Part.DRAFT_TO_TARGET, Part.TARGET_MASK})
 """Parts that repeat the vocabulary map, which is compared as a meaning."""
+NAMED = 3
+"""Tensors that one finding names; the table has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +235,11 @@ def _meanings(a: Spec, b: Spec) -> Iterator[tuple[str, object, object]]:
 
 
 def _tensor_findings(pairs: list[Pair]) -> Iterator[Finding]:
+    other: dict[str, list[Pair]] = {}
     for pair in pairs:
         if pair.verdict in ("same", "cast", "permuted"):
             continue
-        name = (pair.first or pair.second or Tensor("", "BOOL", (), "", 0, 0)).name
+        name = _name(pair)
         if pair.role.part in (Part.EMBEDDING, Part.HEAD) and pair.verdict.startswith("only"):
             yield Finding(
                 "diff-shared",
@@ -247,14 +250,30 @@ def _tensor_findings(pairs: list[Pair]) -> Iterator[Finding]:
                 hint="add --target PATH_OR_ID: it is compared with the target's own",
             )
             continue
+        other.setdefault(pair.verdict, []).append(pair)
+    for verdict, found in other.items():
         yield Finding(
             "diff-tensor",
-            f"{pair.role} ({name}): {pair.verdict}" + (f", {pair.detail}" if pair.detail else ""),
-            place=name,
-            got=pair.verdict,
+            _told(found[0]) if len(found) == 1 else f"{len(found)} tensors are {verdict}: {_some(found)}",
+            place=", ".join(map(_name, found[:NAMED])) + (", ..." if len(found) > NAMED else ""),
+            got=verdict,
             expected="same bytes, a cast, or the same rows in another order",
             hint="the two drafters do not compute the same",
         )
+
+
+def _name(pair: Pair) -> str:
+    return (pair.first or pair.second or Tensor("", "BOOL", (), "", 0, 0)).name
+
+
+def _told(pair: Pair) -> str:
+    return f"{pair.role} ({_name(pair)}): {pair.verdict}" + (f", {pair.detail}" if pair.detail else "")
+
+
+def _some(pairs: Sequence[Pair]) -> str:
+    """The first of many tensors; all of them are rows of the table."""
+    shown = [f"{pair.role}{f' ({pair.detail})' if pair.detail else ''}" for pair in pairs[:NAMED]]
+    return ", ".join(shown) + (f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else "")
 
 
 def _meaning_findings(meanings: list[tuple[str, object, object]]) -> Iterator[Finding]:

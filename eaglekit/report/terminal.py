@@ -21,6 +21,8 @@ ORIGIN_WIDTH = 30
 """Cells that the origin of a fact takes beside its value at least; with fewer left it stands below."""
 WORD = re.compile(r"(?:\w+ )?\[[^\[\]]{,24}\]|\S+")
 """What is not broken: a word, or a short list such as the shape of a tensor, with the dtype before it."""
+INTERVAL = re.compile(r"(?<=[\d%]) (?=\[-?[\d.]+(?: %)?, -?\d+\.\d+(?: %)?\])")
+"""Between a figure and its interval: where a table that is too wide breaks the cell, so that neither is broken."""
 VERDICTS = {"reads": "green", "degraded": "yellow", "not known": "yellow", "misreads": "bold red", "rejects": "red"}
 
 
@@ -95,6 +97,11 @@ def _longest_words(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(cell_len, WORD.findall(" ".join(cells))), default=0) for cells in zip(*rows, strict=True)]
 
 
+def _widest(rows: Sequence[Sequence[str]]) -> int:
+    """Cells that a table takes when nothing in it is broken."""
+    return sum(max(map(cell_len, cells)) + 2 for cells in zip(*rows, strict=True))
+
+
 def measurements_lines(measurements: Sequence[Measurement], width: int) -> Iterator[RenderableType]:
     """Name, value with its 95 % interval and unit, in columns; what it stands on behind them, or below, as fits."""
     rows = [
@@ -140,6 +147,8 @@ def grid(table: Table, width: int) -> RenderableType:
     Where not all columns fit beside each other, the last ones stand below, a line for each row.
     """
     rows = [[plain(cell) for cell in row] for row in table.rows]
+    if _widest([table.columns, *rows]) > width:
+        rows = [[INTERVAL.sub("\n", cell) for cell in row] for row in rows]
     widths = _widths([table.columns, *rows], width)
     if len(widths) == len(table.columns):
         return _beside(widths, [_header(table.columns), *map(_cells, rows)])

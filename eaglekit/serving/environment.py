@@ -53,12 +53,12 @@ def find_engine(python: str | None = None) -> Environment:
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise Refusal(_missing(f"{path.name} cannot be run as Python: {reason}", whose, str(reason))) from None
+        raise Refusal(_missing(f"{named or path.name} cannot be run as Python: {reason}", whose, str(reason))) from None
     try:
         answer = json.loads(done.stdout)
         version, packages = answer["vllm"], answer["packages"]
     except (ValueError, KeyError, TypeError):
-        raise Refusal(_missing(f"{path.name} does not answer as a Python does", whose, "no answer")) from None
+        raise Refusal(_missing(f"{named or path.name} does not answer as a Python does", whose, "no answer")) from None
     if version is None:
         where = f"the Python of {whose}" if named else "this Python"
         raise Refusal(_missing(f"vLLM is not installed for {where}", whose, f"Python {answer['python']} without vLLM"))

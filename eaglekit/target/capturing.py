@@ -112,7 +112,9 @@ def _facts(ready: Ready) -> Iterator[Fact]:
     yield Fact("boundaries", list(ready.boundaries), "given: --aux-layers or --drafter")
     yield Fact("texts", len(ready.prompts.texts), f"read: prompts, {ready.prompts.schema}")
     yield Fact("tokens", sum(len(text.tokens) for text in ready.asked), "read: prompts")
-    yield Fact("arithmetic", f"{settings.dtype_name}, {settings.activations}, {settings.device}", "given: options")
+    quantised = model.formats.keys() - {"plain"}
+    arithmetic = (settings.dtype_name, *([settings.activations] if quantised else []), str(settings.device))
+    yield Fact("arithmetic", ", ".join(arithmetic), "given: options")
     if memory.experts_at_once:
         yield Fact("experts at a time", memory.experts_at_once, "derived: memory limit")
 

@@ -47,11 +47,12 @@ def compare(drafter: Read, baseline: Read, target: Target | None) -> Beside:
             for table in report.tables if table.name == "diff-meaning"
         ),
     )  # fmt: skip
+    count = sum(len(table.rows) for table in tables)
     function = "the same, byte for byte" if same else _function(report.ok, verdicts)
     return Beside(
         claimed=same,
         facts=(Fact("function beside the baseline", function, "derived: roles and meaning of both files"),),
-        findings=tuple(_findings(report.findings, baseline, ok=report.ok, claims=claims)),
+        findings=tuple(_findings(report.findings, baseline, count, ok=report.ok, claims=claims)),
         tables=tuple(table for table in tables if table.rows),
     )
 
@@ -80,7 +81,7 @@ def _function(ok: bool, verdicts: set[str]) -> str:
     return "the same up to rounding" if "cast" in verdicts else "the same, if shared tables are the target's"
 
 
-def _findings(found: tuple[Finding, ...], baseline: Read, *, ok: bool, claims: bool) -> Iterator[Finding]:
+def _findings(found: tuple[Finding, ...], baseline: Read, count: int, *, ok: bool, claims: bool) -> Iterator[Finding]:
     if ok:
         return
     label = baseline.checkpoint.source.label
@@ -90,7 +91,7 @@ def _findings(found: tuple[Finding, ...], baseline: Read, *, ok: bool, claims: b
             "claim-broken",
             f"{PROVENANCE} says that the function of {label} was preserved, and it was not: {reasons}",
             place=PROVENANCE,
-            got=f"{len(found)} differences",
+            got=f"{count} difference{'s' * (count != 1)}",
             expected="the same roles and the same meaning",
             hint="one of the two was changed after the conversion: convert it again",
         )
@@ -99,7 +100,7 @@ def _findings(found: tuple[Finding, ...], baseline: Read, *, ok: bool, claims: b
             "baseline-other",
             f"the drafter computes something else than {label}: {reasons}",
             place=label,
-            got=f"{len(found)} differences",
+            got=f"{count} difference{'s' * (count != 1)}",
             hint="both are measured side by side; eaglekit diff shows every difference",
         )
 

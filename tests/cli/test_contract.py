@@ -155,3 +155,20 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert done.code == 0
     assert "Examples:" in done.out
     assert f"eaglekit {name}" in done.out
+
+
+@pytest.mark.parametrize("words", [["engines", "vlm"], ["dialects", "portabel"]], ids=["engine", "dialect"])
+def test_a_name_that_is_an_argument_is_not_said_to_come_from_an_option(words: list[str]) -> None:
+    (finding,) = eaglekit(*words, "--json").document["findings"]
+    assert finding["place"] == "NAME"
+
+
+@pytest.mark.parametrize("asked", ["growth", "Growth", "state-grwth"])
+def test_a_code_is_found_by_a_word_of_it(asked: str) -> None:
+    (finding,) = eaglekit("explain", asked, "--json").document["findings"]
+    assert finding["hint"] == "did you mean state-growth?"
+
+
+def test_a_file_that_is_not_there_is_no_matter_of_permissions(tmp_path: Path) -> None:
+    (finding,) = eaglekit("apply", tmp_path / "nowhere.json", tmp_path / "out", "--json").document["findings"]
+    assert finding["hint"] == "check the path: nothing of that name is there"

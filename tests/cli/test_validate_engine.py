@@ -48,13 +48,14 @@ def test_an_argument_that_cannot_be_given_is_refused(argument: str, words: str) 
     done = eaglekit(*VALIDATE, *PROMPTS, "--engine", "vllm", f"--engine-arg={argument}", "--json")
     assert (done.code, done.codes) == (1, ["engine-argument"])
     assert words in done.document["findings"][0]["message"]
+    assert ("leave it out" in done.document["findings"][0]["hint"]) == ("stated" in words)
 
 
 def test_without_vllm_there_is_one_clear_line() -> None:
     done = eaglekit(*VALIDATE, *PROMPTS, "--engine", "vllm", "--engine-python", "/nowhere/python")
     assert done.code == 1
     first = next(line for line in done.err.splitlines() if line)
-    assert first == "error  engine-missing  python cannot be run as Python: No such file or directory"
+    assert first == "error  engine-missing  /nowhere/python cannot be run as Python: No such file or directory"
 
 
 def test_a_server_that_is_not_there_is_told_before_any_work() -> None:

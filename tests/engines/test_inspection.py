@@ -34,3 +34,9 @@ def test_a_map_that_the_user_calls_absolute_is_rejected_as_it_is(tmp_path: Path)
     verdict, because = newest_vllm(tmp_path, draft, "--set", "map=absolute")
     assert verdict == "rejects"
     assert f"send draft id 95 to target id {TARGET_IDS[95] + 95} of 320" in because
+
+
+def test_the_spelling_of_our_own_folder_is_not_called_its_writer(tmp_path: Path) -> None:
+    facts = run("inspect", d0().write(tmp_path / "draft"), *BOUNDARY).document["facts"]
+    assert "spelling of" in facts
+    assert "written by" not in facts

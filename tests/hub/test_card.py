@@ -12,7 +12,7 @@ from eaglekit.engines.model import Verdict, Version
 from eaglekit.engines.recipes import Recipe
 from eaglekit.hub.card import write_card
 from eaglekit.hub.card.storage import FORMATS as IN_WORDS
-from eaglekit.hub.card.storage import PLAIN, weights_in_words
+from eaglekit.hub.card.storage import PLAIN, activations_in_words, weights_in_words
 from eaglekit.report import Finding
 from eaglekit.target.formats.table import FORMATS
 from tests.hub.cards import COMMIT, TARGET, VLLM, card, matter, report, with_facts
@@ -188,6 +188,31 @@ def test_how_weights_are_stored_is_told_in_words(formats: str, told: str) -> Non
     assert weights_in_words(formats) == told
 
 
+@pytest.mark.parametrize(
+    ("activations", "formats", "told"),
+    [
+        pytest.param("w4a16", "plain x 16", "", id="nothing is quantised"),
+        pytest.param("w4a16", "nvfp4-modelopt x 56, plain x 16", "activations not quantised (w4a16)", id="weights are"),
+        pytest.param("w4a16", None, "activations not quantised (w4a16)", id="weights unknown"),
+        pytest.param(None, "plain x 16", "", id="nothing known"),
+    ],
+)
+def test_activations_are_told_of_where_weights_are_quantised(
+    activations: str | None, formats: str | None, told: str
+) -> None:
+    assert activations_in_words(activations, formats) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [("the state grows", "The state grows"), ("d2t is odd", "d2t is odd"), ("vLLM reads it", "vLLM reads it")],
+    ids=["a word", "a tensor's name", "an engine's name"],
+)
+def test_a_finding_on_the_card_begins_as_a_sentence_unless_with_a_name(message: str, sentence: str) -> None:
+    text = card(report=report().with_findings([Finding("state-growth", message, place="residual stream")]))
+    assert f"- {sentence} (state-growth)." in text
+
+
 def test_what_the_numbers_do_not_say_ends_with_limits() -> None:
     limits = card().partition("## What the numbers do not say")[2]
     assert "Beyond 512 tokens" in limits
@@ -197,7 +222,7 @@ def test_what_the_numbers_do_not_say_ends_with_limits() -> None:
 def test_a_warning_that_is_not_about_the_numbers_has_its_own_section() -> None:
     text = card(report=report().with_findings([Finding("rope-differs", "the base is another", place="rope_theta")]))
     section = text.partition("## What the report warns of")[2].partition("##")[0]
-    assert section.strip() == "- the base is another (rope-differs)."
+    assert section.strip() == "- The base is another (rope-differs)."
     assert "warns of" not in card()
 
 
@@ -253,7 +278,7 @@ def test_the_name_of_a_folder_is_not_published() -> None:
 
 def test_warnings_and_notes_of_the_report_stand_in_the_card() -> None:
     note = Finding("texts-few", "measured on 4 texts", place="texts")
-    assert "- measured on 4 texts (texts-few)." in card(report=report().with_findings([note]))
+    assert "- Measured on 4 texts (texts-few)." in card(report=report().with_findings([note]))
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -119,6 +119,17 @@ def test_a_different_tensor_is_told_with_the_largest_difference(plain, tmp_path)
     assert [finding.code for finding in report.errors] == ["diff-tensor"]
 
 
+def test_many_different_tensors_are_one_finding_and_the_table_has_them_all(plain, tmp_path):
+    names = ("norm.weight", "layers.0.hidden_norm.weight", "layers.0.input_layernorm.weight",
+             "layers.0.post_attention_layernorm.weight")  # fmt: skip
+    other = Stored("F32", (8,), NUMBERS.data[:-4] + bytes.fromhex("0000c03f"))
+    report = compared(plain, folder_with(tmp_path / "other", PLAIN, **dict.fromkeys(names, other)))
+    (finding,) = report.errors
+    assert finding.message.startswith("4 tensors are different: final norm (largest difference 0.5), ")
+    assert finding.message.endswith(" and 1 more")
+    assert [verdict for verdict, _ in verdicts(report).values()].count("different") == 4
+
+
 def test_a_missing_norm_is_told_with_the_side_that_has_it(plain, tmp_path):
     spec = replace(PLAIN, fusion_norm=FusionNorm.PER_STATE)
     report = compared(plain, folder_with(tmp_path / "other", spec, **{"norm.weight": NUMBERS}))

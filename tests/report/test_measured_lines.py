@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from eaglekit.report import Measurement, Report
+from eaglekit.report import Measurement, Report, Table
 from eaglekit.report.terminal import show
 
 LENGTH = Measurement(
@@ -42,3 +42,26 @@ def test_a_measurement_without_count_or_interval_has_neither() -> None:
     assert lines(100, Measurement("time", 0.4, "s", "reading and computing"))[0].split() == [
         "time", "0.400", "s", "reading", "and", "computing",
     ]  # fmt: skip
+
+
+FIGURES = Table("by-category", "By category", ("category", "served", "every slot", "sampled", "texts", "rounds"), (
+    ("brackets", "2.885 [2.559, 3.533]", "2.859 [2.517, 3.345]", "2.601 [2.433, 2.853]", 10, 26),
+    ("names", "4.000 [4.000, 4.000]", "78.1 % [70.4 %, 84.8 %]", "-0.327 [-0.530, -0.179]", 10, 25),
+))  # fmt: skip
+
+
+def table_lines(width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    with console.capture() as captured:
+        show(Report("validate", "x", tables=(FIGURES,)), console)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("interval", ["[2.559, 3.533]", "[70.4 %, 84.8 %]", "[-0.530, -0.179]"])
+def test_a_table_breaks_no_interval(interval: str, width: int) -> None:
+    assert sum(interval in line for line in table_lines(width)) == 1
+
+
+def test_where_there_is_room_an_interval_stands_beside_its_figure() -> None:
+    assert any("2.885 [2.559, 3.533]  2.859 [2.517, 3.345]" in line for line in table_lines(160))

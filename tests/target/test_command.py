@@ -45,6 +45,7 @@ def test_it_writes_what_a_pass_computes(tmp_path: Path) -> None:
     assert all(torch.equal(a.states, b.states) for a, b in zip(expected.texts, written.texts, strict=True))
     assert done.document["facts"]["target digest"]["value"] == written.target["digest"]
     assert done.document["facts"]["formats"]["value"] == {"nvfp4-compressed-tensors": 21, "plain": 6}
+    assert done.document["facts"]["arithmetic"]["value"] == "float32, w4a16, cpu"
     assert done.document["result"]["size_bytes"] == out.stat().st_size
     assert str(tmp_path).encode() not in out.read_bytes()
 
@@ -57,6 +58,7 @@ def test_generated_responses_agree_with_the_target(tmp_path: Path) -> None:
     )  # fmt: skip
     (agreement,) = [m for m in done.document["measurements"] if m["name"] == "agreement"]
     assert (agreement["value"], agreement["count"]) == (1.0, 12)
+    assert done.document["facts"]["arithmetic"]["value"] == "float32, cpu", "nothing of this target is quantised"
 
 
 def test_the_layers_of_a_drafter_are_captured(tmp_path: Path) -> None:

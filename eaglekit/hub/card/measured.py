@@ -98,7 +98,7 @@ def _target(matter: CardMatter) -> str:
     computed = about.get("dtype")
     said = [
         weights_in_words(about.get("formats")),
-        activations_in_words(about.get("activations")),
+        activations_in_words(about.get("activations"), about.get("formats")),
         f"computed in {words(computed)}" if computed else "",
     ]
     told = "; ".join(part for part in said if part)

@@ -120,7 +120,13 @@ ABOUT_NUMBERS = frozenset(
 
 def _findings(told: Sequence[Finding]) -> list[str]:
     more = [f"{len(told) - SHOWN} more are in report.json."] if len(told) > SHOWN else []
-    return [*(f"{words(finding.message)} ({finding.code})." for finding in told[:SHOWN]), *more]
+    return [*(f"{_sentence(words(finding.message))} ({finding.code})." for finding in told[:SHOWN]), *more]
+
+
+def _sentence(told: str) -> str:
+    """Words of a finding as a sentence begins; a name at their head keeps its spelling."""
+    first = told.partition(" ")[0]
+    return told[:1].upper() + told[1:] if first.isalpha() and first.islower() else told
 
 
 def _mapping(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -41,8 +41,10 @@ def weights_in_words(formats: Any) -> str:
     return f"{'), '.join(told)}{f', {plain:,} plain' if plain else ''})"
 
 
-def activations_in_words(activations: Any) -> str:
-    """What was done to the activations; empty when nothing is known."""
+def activations_in_words(activations: Any, formats: Any = None) -> str:
+    """What was done to the activations; empty when nothing is known, or when no weight of `formats` is quantised."""
+    if re.fullmatch(rf"{PLAIN} x [0-9]+", str(formats)) and activations == "w4a16":
+        return ""
     return ACTIVATIONS.get(str(activations), f"activations {words(activations)}") if activations else ""
 
 

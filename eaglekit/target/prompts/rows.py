@@ -56,6 +56,13 @@ HINTS = {
 """What to do about a line that is no plain JSON object, where the finding was made for configs."""
 
 
+UNREADABLE = {
+    "it is a folder": "give the file itself, not its folder",
+    "it is no regular file": "write it to a file first",
+}
+"""What to do about a path that is no file."""
+
+
 def read_rows(path: Path, findings: list[Finding]) -> Iterator[Row]:
     """The objects of the file, in order. What is no object goes to `findings`; raises `Refusal` for a foreign file."""
     if path.exists() and not path.is_file():
@@ -140,7 +147,7 @@ def _unreadable(path: Path, reason: str) -> Finding:
         place=str(path),
         got=reason,
         expected="a readable JSONL or JSON file",
-        hint="give the file itself, not its folder",
+        hint=UNREADABLE.get(reason, "check the path, and that you may read the file"),
     )
 
 

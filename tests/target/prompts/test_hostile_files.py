@@ -156,7 +156,7 @@ def test_an_array_too_large_for_memory_is_refused(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("kind", ["missing", "folder"])
 def test_what_cannot_be_opened_is_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path if kind == "folder" else tmp_path / "missing.jsonl"
-    refused(path, "prompts-unreadable")
+    assert ("folder" in refused(path, "prompts-unreadable").hint) == (kind == "folder")
 
 
 def test_the_command_that_exports_parquet_names_the_file(tmp_path: Path) -> None:
