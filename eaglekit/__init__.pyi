@@ -16,4 +16,5 @@ from eaglekit.report import (
 )
 from eaglekit.report.progress import Bar as Bar
 
+_ON_WINDOWS: str
 __version__: str
