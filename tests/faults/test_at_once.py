@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from tests.cli.running import Finished, eaglekit
-from tests.faults.test_local import SOURCE, TARGET
+from tests.faults.local import SOURCE, TARGET
 from tests.faults.work import digest
 from tests.hub import Hub
 from tests.hub.published import validated
@@ -63,8 +63,8 @@ def test_of_two_pushes_to_one_repository_one_wins_and_the_other_says_so(folder: 
         assert sorted(one.code for one in done) == [0, 1]
         winner, loser = sorted(done, key=lambda one: one.code)
         assert winner.document["result"]["outcome"] == "published"
-        # Which of the two: whether it looked before the other had finished.
-        assert set(loser.codes) <= {"push-rival-commit", "push-would-overwrite"}, loser.out
+        # Which of them: whether it looked before the other had finished, and what it found by then.
+        assert set(loser.codes) <= {"push-rival-commit", "push-would-overwrite", "card-conflict"}, loser.out
         assert both[0].count() == 2
         licence = licences[done.index(winner)]
         card = hub.storage.content.path(both[0].head().files["README.md"]).read_text()

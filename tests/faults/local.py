@@ -1,14 +1,11 @@
-"""convert, apply and capture, killed, out of room and out of rights, at every system call that writes."""
+"""`trial`: what convert, apply, capture and others write, run once in peace, to be run again with faults."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from tests.cli.running import eaglekit
 from tests.faults.work import Work, digest, remove
@@ -16,7 +13,6 @@ from tests.faults.work import Work, digest, remove
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SOURCE, TARGET = FIXTURES / "checkpoints" / "speculators-0.9-llama", FIXTURES / "checkpoints" / "target-llama"
 TRAINED = FIXTURES / "trained"
-MOMENTS = 200
 
 
 @dataclass(frozen=True)
@@ -106,48 +102,3 @@ def trial(writing: Writing, tmp_path: Path) -> Iterator[Trial]:
         made = digest(destination)
         remove(destination)
         yield Trial(work, words, destination, made, sources, beside, len(peace.calls), peace.seconds)
-
-
-@pytest.mark.parametrize("name", WRITINGS)
-def test_a_kill_before_any_call_that_writes_leaves_all_or_nothing(name: str, tmp_path: Path) -> None:
-    with trial(WRITINGS[name], tmp_path) as tried:
-        whole = []
-        for at in range(tried.calls):
-            assert tried.work.run("kill", tried.words, at=at).code is None
-            whole.append(tried.sound())
-            tried.again()
-        # It gets its name in one call: nothing before it, everything after it.
-        assert whole == sorted(whole)
-
-
-@pytest.mark.parametrize("name", WRITINGS)
-def test_a_kill_at_any_moment_leaves_all_or_nothing(name: str, tmp_path: Path) -> None:
-    moments = random.Random(name)
-    with trial(WRITINGS[name], tmp_path) as tried:
-        for _ in range(MOMENTS):
-            tried.work.run("kill after", tried.words, seconds=moments.uniform(0, tried.seconds))
-            if tried.sound():
-                remove(tried.destination)
-        tried.again()
-
-
-CODES = {"fill": "disk-full", "forbid": "destination-denied", "break": "write-failed"}
-"""What the program says when the disk is full, when it may not write, when flushing fails."""
-
-
-@pytest.mark.parametrize("do", CODES)
-@pytest.mark.parametrize("name", WRITINGS)
-def test_a_call_that_is_refused_is_told_and_leaves_nothing(name: str, do: str, tmp_path: Path) -> None:
-    with trial(WRITINGS[name], tmp_path) as tried:
-        for at in range(tried.calls):
-            ended = tried.work.run(do, tried.words, at=at)
-            if ended.code == 0:
-                # Only calls were left that this fault does not touch, or that nothing depends on.
-                assert tried.sound()
-            else:
-                assert (ended.code, ended.codes) == (1, {CODES[do]}), (at, ended)
-                assert "Traceback" not in ended.err
-                tried.sound()
-                # Where nothing may be removed either, the next run clears up.
-                assert do == "forbid" or tried.left() == set()
-            tried.again()
