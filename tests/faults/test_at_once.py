@@ -64,6 +64,7 @@ def test_of_two_pushes_to_one_repository_one_wins_and_the_other_says_so(folder: 
         winner, loser = sorted(done, key=lambda one: one.code)
         assert winner.document["result"]["outcome"] == "published"
         # Which of them: whether it looked before the other had finished, and what it found by then.
+        assert loser.codes
         assert set(loser.codes) <= {"push-rival-commit", "push-would-overwrite", "card-conflict"}, loser.out
         assert both[0].count() == 2
         licence = licences[done.index(winner)]
