@@ -150,8 +150,9 @@ audit: $(VENV)/.ready $(SITE)/.ready ## licences of what is installed, and known
 gpu:             ## what needs a CUDA device, ten minutes on one card (PYTHON with torch for CUDA and pytest)
 	$(PYTHON) -m pytest -m gpu --durations=0 tests/gpu
 
-bench: $(VENV)/.ready      ## every figure of docs/speed.md, each beside what it is measured against (needs 11 GB of disk)
+bench: $(VENV)/.ready $(ENGINES)/.ready      ## every figure of docs/speed.md, each beside what it is measured against (needs 11 GB of disk)
 	$(BIN)/python benchmarks/convert.py
+	$(BIN)/python benchmarks/speculators.py --speculators $(ENGINES)/bin/speculators
 	$(BIN)/python benchmarks/drafting.py
 	$(BIN)/python benchmarks/dequantise.py
 	$(BIN)/python benchmarks/streaming.py
