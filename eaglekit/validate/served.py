@@ -18,7 +18,7 @@ from eaglekit.target.captured import Capture, CapturedText
 from eaglekit.target.generation import end_tokens
 from eaglekit.target.model import TargetModel, open_model
 from eaglekit.target.streaming import run
-from eaglekit.target.texts import Text
+from eaglekit.target.texts import Text, agreed
 from eaglekit.validate.binding import texts_digest
 from eaglekit.validate.found import Found
 from eaglekit.validate.material import Material
@@ -113,9 +113,8 @@ def _answered(given: CapturedText, answer: Answer, material: Material) -> Answer
     """An answer beside the response that was given, with what the target says where they part."""
     prompt, response = given.text.tokens[: given.text.prompt_length], given.text.tokens[given.text.prompt_length :]
     text = Text(answer.identity, given.text.category, (*prompt, *answer.tokens), given.text.prompt_length)
-    pairs = zip(answer.tokens, response, strict=False)
-    parted = next((place for place, pair in enumerate(pairs) if pair[0] != pair[1]), None)
-    if parted is None:
+    parted = agreed(answer.tokens, response)
+    if parted == min(len(answer.tokens), len(response)):
         return Answered(answer, text, None)
     position = given.text.prompt_length + parted
     own = None

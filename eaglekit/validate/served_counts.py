@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eaglekit.serving.outcome import Answer, Round
+from eaglekit.target.texts import agreed
 
 if TYPE_CHECKING:
     import numpy
@@ -96,8 +97,9 @@ def compare_text(
     rounds = list(seen_rounds(answer, len(prompt), len(tokens)))
     for one in rounds:
         mine = [int(token) for token in drafts[:, one.length - 2]]
-        step = next((step for step, pair in enumerate(zip(one.drafts, mine, strict=False)) if pair[0] != pair[1]), None)
-        upto = min(len(one.drafts), len(mine)) if step is None else step + 1
+        together, right = min(len(one.drafts), len(mine)), agreed(one.drafts, mine)
+        step = right if right < together else None
+        upto = together if step is None else step + 1
         for place in range(upto):
             compared[place] += 1
             same[place] += place != step
@@ -180,9 +182,7 @@ def _by_acceptance(
         rounds += 1
         mine = [int(token) for token in drafts[:, start - 2]]
         known = tokens[start : start + len(mine)]
-        right = next(
-            (place for place, pair in enumerate(zip(known, mine, strict=False)) if pair[0] != pair[1]), len(known)
-        )
+        right = agreed(known, mine)
         step = min(accepted, right)
         # A round that was right to the end of the text: what came behind, the text does not tell.
         if accepted != right and step < len(known):

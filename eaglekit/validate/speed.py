@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from eaglekit.serving.benching import PLAIN, SPECULATING, Benched, Run
 from eaglekit.serving.counters import Counters
+from eaglekit.target.texts import agreed
 from eaglekit.validate.intervals import Estimate, ends, weights
 from eaglekit.validate.served_asking import total
 
@@ -178,9 +179,6 @@ def alike(benched: Benched) -> Alike:
         for plain, other in zip(sides[PLAIN].replies, sides[SPECULATING].replies, strict=True):
             pairs += 1
             if plain.tokens != other.tokens:
-                both = zip(plain.tokens, other.tokens, strict=False)
-                at = next(
-                    (place for place, (a, b) in enumerate(both) if a != b), min(len(plain.tokens), len(other.tokens))
-                )
+                at = agreed(plain.tokens, other.tokens)
                 told.append(f"prompt {plain.identity} at concurrency {concurrency}, token {at + 1} of the answer")
     return Alike(pairs, len(told), told[0] if told else "")

@@ -129,7 +129,7 @@ def stages(report: Report) -> list[Stage]:
     """The stages of a report that has any."""
     # By name: a saved report has the columns in the order of the alphabet.
     cells = [
-        {column: shown(cell) for column, cell in zip(table.columns, row, strict=False)}
+        {column: shown(cell) for column, cell in zip(table.columns, row, strict=True)}
         for table in report.tables
         if table.name == STAGES
         for row in table.rows

@@ -10,6 +10,7 @@ from eaglekit.report import Finding, Refusal
 from eaglekit.target.prompts.forms import Chat, PlainText
 from eaglekit.target.prompts.rows import Row
 from eaglekit.target.prompts.tokenizer import IDS_HINT, Tokenizer
+from eaglekit.target.texts import agreed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _joined(prompt: list[int], whole: list[int], rest: str, tokenizer: Tokenizer
             "prompts-boundary",
             f"{row.place}: the tokens of the prompt are not the start of the tokens of prompt and response",
             place=row.place,
-            got=f"{_common(prompt, whole)} of the prompt's {len(prompt)} tokens are the same",
+            got=f"{agreed(prompt, whole)} of the prompt's {len(prompt)} tokens are the same",
             expected="a boundary between two tokens",
             hint=IDS_HINT,
         )
@@ -126,10 +127,6 @@ def _decode(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     return tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
 def _no_tokens(row: Row) -> Finding:
     return Finding(
         "prompts-empty",
@@ -142,7 +139,7 @@ def _no_tokens(row: Row) -> Finding:
 
 
 def _rewritten(row: Row, before: str, after: str) -> Finding:
-    at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+    at = agreed(before, after)
     return Finding(
         "prompts-boundary",
         f"{row.place}: the chat template writes an answered question otherwise than an open one",
