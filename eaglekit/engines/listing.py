@@ -80,7 +80,7 @@ def _trials(engine: Engine) -> str:
     untried = "".join(f"\n- {feature.value}: {why}." for feature, why in engine.trials.untried.items())
     families = {row.family for row in engine.rows if row.family and engine.trials.version in row.span}
     if others := sorted(families - engine.trials.families):
-        untried += f"\n- rows for targets of one family ({', '.join(others)}): none of these targets is served."
+        untried += f"\n- rows for targets of one family ({', '.join(others)}): no such target is among those tried."
     rows = "Every row" if "*" in engine.trials.drafters else f"Every row for {' and '.join(engine.trials.drafters)}"
     tried = f"{rows} that holds at {engine.trials.version} is tried on {engine.trials.on} by `{engine.trials.suite}`"
     return f"{tried}, except:\n{untried}\n\n" if untried else f"{tried}.\n\n"
